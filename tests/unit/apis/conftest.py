@@ -1,4 +1,4 @@
-"""Small projects as text, for the tests of this folder."""
+"""Small projects as text for the tests in this directory."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Made:
 
 
 class Projects:
-    """Makes projects of few lines."""
+    """Generates projects from a few lines of Python."""
 
     header_lines = HEADER_LINES
 
@@ -80,7 +80,7 @@ class Projects:
         return self.make({"api/v1.py": HEADER + textwrap.dedent(text)}, options)
 
     def spec(self, body: str, before: str = "", options: Options | None = None) -> tuple[Any, Made]:
-        """The schema of `spec` whose class has this body, and everything else."""
+        """Return the schema of `spec` whose class has this body, and the whole result."""
         text = textwrap.dedent(before) + "\n\nclass Spec(Model):\n"
         text += textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
         text += "\n\n\nclass Thing(CustomResource):\n    spec: Spec\n"
@@ -88,7 +88,7 @@ class Projects:
         return made.schema()["properties"]["spec"], made
 
     def marked(self, *packages: list[str]) -> tuple[Sources, Findings]:
-        """Packages that hold nothing but the given markers."""
+        """Packages that contain only the given markers."""
         findings = Findings()
         found = []
         for index, texts in enumerate(packages):
@@ -123,7 +123,7 @@ GO_HEADER_LINES = GO_HEADER.count("\n")
 
 
 class GoProjects:
-    """Makes Go projects of few lines; types of Kubernetes come from the shipped table."""
+    """Generates Go projects from a few lines; types of Kubernetes come from the built-in table."""
 
     header_lines = GO_HEADER_LINES
 
@@ -149,7 +149,7 @@ class GoProjects:
         options: Options | None = None,
         go_options: GoOptions | None = None,
     ) -> Made:
-        """One file `api/v1/types.go` with the usual head."""
+        """One file `api/v1/types.go` with the usual header."""
         head = GO_HEADER.replace("IMPORTS", imports)
         files = {"api/v1/types.go": head + textwrap.dedent(text)}
         return self.make(files, options, go_options=go_options)
@@ -157,7 +157,7 @@ class GoProjects:
     def spec(
         self, body: str, before: str = "", imports: str = "", options: Options | None = None
     ) -> tuple[Any, Made]:
-        """The schema of `spec` whose struct has this body, and everything else."""
+        """Return the schema of `spec` whose struct has this body, and the whole result."""
         text = textwrap.dedent(before) + "\n\ntype Spec struct {\n"
         text += textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n}\n"
         text += (
@@ -201,5 +201,5 @@ def _mutant(
 
 @pytest.fixture(scope="session")
 def mutant() -> Callable[..., str]:
-    """Gives a text with a few of its lines doubled, dropped, moved, cut or replaced."""
+    """Return a function that duplicates, removes, moves, cuts or replaces a few lines of a text."""
     return _mutant

@@ -1,4 +1,4 @@
-"""CSV markers: descriptors and their paths, resources, and what a base keeps."""
+"""CSV markers: descriptors and their paths, resources, and what a base CSV keeps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def paths(projects: Any, text: str) -> list[str]:
     return [descriptor["path"] for descriptor in description["specDescriptors"]]
 
 
-def test_kind_is_described(projects: Any) -> None:
+def test_a_kind_is_described(projects: Any) -> None:
     description, codes, order = describe(
         projects,
         f'''
@@ -59,7 +59,7 @@ def test_kind_is_described(projects: Any) -> None:
     }
 
 
-def test_field_is_described_for_each_side(projects: Any) -> None:
+def test_a_field_is_described_for_spec_and_status(projects: Any) -> None:
     description, codes, _ = describe(
         projects,
         f'''
@@ -136,7 +136,7 @@ def test_paths_go_through_models_lists_maps_and_bases(projects: Any) -> None:
     ]
 
 
-def test_type_inside_itself_ends(projects: Any) -> None:
+def test_a_recursive_type_ends(projects: Any) -> None:
     mark = f"# +{CSV}:type=spec"
     assert paths(
         projects,
@@ -152,13 +152,13 @@ def test_type_inside_itself_ends(projects: Any) -> None:
     ) == ["name"]
 
 
-def test_kind_without_sides_is_described_without_descriptors(projects: Any) -> None:
+def test_a_kind_without_spec_and_status_is_described_without_descriptors(projects: Any) -> None:
     description, codes, _ = describe(projects, "class Thing(CustomResource):\n    x: int\n")
     assert codes == ["API026"]
     assert sorted(description) == ["displayName", "kind", "name", "version"]
 
 
-def test_a_side_of_a_base_is_a_side(projects: Any) -> None:
+def test_spec_and_status_of_a_base_class_count(projects: Any) -> None:
     text = """
     class Base(CustomResource):
         status: str | None = None
@@ -170,14 +170,14 @@ def test_a_side_of_a_base_is_a_side(projects: Any) -> None:
     assert describe(projects, text)[1] == []
 
 
-def test_incomplete_resource_is_a_finding(projects: Any) -> None:
+def test_an_incomplete_resource_is_a_finding(projects: Any) -> None:
     _, codes, _ = describe(
         projects, f"# +{CSV}:resources={{Pod,v1}}\nclass Thing(CustomResource):\n    x: int\n"
     )
     assert sorted(codes) == ["API019", "API019", "API026"]
 
 
-def test_api_without_a_type_is_a_finding(projects: Any) -> None:
+def test_an_api_without_a_type_is_a_finding(projects: Any) -> None:
     made = projects.module("")
     findings = Findings()
     assert csv_markers.describe_apis(made.sources, {KEY: None}, findings) == ()
@@ -204,7 +204,7 @@ def owned(kind: str, version: str = "v1", order: int = csv_markers.LAST) -> Owne
         ([entry("A", "v2")], [owned("A")], [("A", "v2"), ("A", "v1")]),
     ],
 )
-def test_generated_entries_are_put_among_those_written_by_hand(
+def test_generated_entries_are_inserted_among_entries_of_the_user(
     base: list[Any], generated: list[OwnedApi], expected: list[tuple[str, str]]
 ) -> None:
     merged = csv_markers.merge(base, generated)
@@ -212,7 +212,7 @@ def test_generated_entries_are_put_among_those_written_by_hand(
     assert all("old" not in one for one in merged)
 
 
-def test_what_no_marker_can_say_is_kept() -> None:
+def test_values_that_no_marker_can_express_are_kept() -> None:
     base = [entry("A", actionDescriptors=[{"path": "open"}]), "odd", None, {"name": 1}]
     (odd, nothing, number, mine) = csv_markers.merge(base, [owned("A")])
     assert (odd, nothing, number) == ("odd", None, {"name": 1})

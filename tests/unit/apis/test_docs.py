@@ -1,4 +1,4 @@
-"""Documentation text: what of a docstring or comment becomes a description."""
+"""Documentation text: the parts of a docstring or comment that become a description."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from olmkit.apis.python.comments import Comments
         ("", ""),
     ],
 )
-def test_text_is_cleaned_as_the_reference_does(text: str, expected: str) -> None:
+def test_text_is_cleaned_as_in_the_reference(text: str, expected: str) -> None:
     assert docs.clean(text) == expected
 
 
-def test_docstring_loses_its_indentation() -> None:
+def test_a_docstring_loses_its_indentation() -> None:
     assert docs.from_docstring("One.\n\n    Two.\n      Three.\n    ") == "One.\n\nTwo.\n  Three."
 
 
@@ -42,11 +42,11 @@ def test_docstring_loses_its_indentation() -> None:
         ("Any", 0, ""),
     ],
 )
-def test_long_text_is_cut(text: str, limit: int, expected: str) -> None:
+def test_a_long_text_is_cut(text: str, limit: int, expected: str) -> None:
     assert docs.shorten(text, limit) == expected
 
 
-def test_groups_of_comments_end_at_blank_lines_code_and_other_indentation() -> None:
+def test_comment_groups_end_at_blank_lines_code_and_other_indentation() -> None:
     comments = Comments("# a\n# b\n\n# c\nx = 1  # after\n# d\n    # e\n")
     assert [[line.text for line in group.lines] for group in comments.groups] == [
         [" a", " b"],
@@ -57,7 +57,7 @@ def test_groups_of_comments_end_at_blank_lines_code_and_other_indentation() -> N
     assert [line.text for line in comments.trailing] == [" after"]
 
 
-def test_marker_of_a_comment_knows_its_column() -> None:
+def test_the_marker_of_a_comment_has_its_column() -> None:
     comments = Comments("    #   +nullable  \n")
     (marker,) = comments.groups[0].markers("a.py")
     assert marker.text == "nullable"

@@ -1,4 +1,4 @@
-"""Findings flow one way: what is set apart goes to its own list, and nothing is taken back."""
+"""Findings flow one way: separated findings have their own list, and none is removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from olmkit.apis.findings import Findings
 from olmkit.base.diagnostics import Diagnostic, Severity
 
 
-def test_a_finding_is_as_grave_as_its_rule_and_kept_once() -> None:
+def test_a_finding_has_the_severity_of_its_rule_and_is_kept_once() -> None:
     findings = Findings()
     findings.add("API004", "m", None)
     findings.add("API004", "m", None)
@@ -19,7 +19,7 @@ def test_a_finding_is_as_grave_as_its_rule_and_kept_once() -> None:
     assert [one.severity for one in findings] == [Severity.WARNING, Severity.ERROR]
 
 
-def test_codes_set_apart_go_to_another_list_and_the_rest_to_the_same() -> None:
+def test_separated_codes_go_to_another_list_and_the_rest_to_the_same() -> None:
     findings = Findings()
     others: list[Diagnostic] = []
     inner = findings.setting_apart({"API006"}, others)
@@ -44,11 +44,11 @@ def _taken_back(text: str) -> list[str]:
     ]
 
 
-def test_no_list_of_findings_is_cut(root: Path) -> None:
+def test_no_list_of_findings_is_truncated(root: Path) -> None:
     for path in [*(root / "olmkit/apis").rglob("*.py"), *(root / "olmkit/jobs").rglob("*.py")]:
         assert _taken_back(path.read_text()) == [], path
 
 
 @pytest.mark.parametrize("line", ["self.findings.items[3:] = []", "del findings.items[2]"])
-def test_a_cut_is_seen(line: str) -> None:
+def test_a_truncation_is_detected(line: str) -> None:
     assert _taken_back(line)

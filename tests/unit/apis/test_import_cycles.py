@@ -1,4 +1,4 @@
-"""Imports that go in a circle."""
+"""Import cycles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import pytest
         {"a.py": "from b import X\n", "b.py": "from a import X\n"},
     ],
 )
-def test_a_circle_of_names_is_reported_once_and_at_an_import(
+def test_a_cycle_of_names_is_reported_once_at_an_import(
     projects: Any, files: dict[str, str]
 ) -> None:
     made = projects.make(files)
@@ -57,7 +57,7 @@ def test_a_circle_of_names_is_reported_once_and_at_an_import(
         },
     ],
 )
-def test_imports_that_come_to_an_end_are_none(projects: Any, files: dict[str, str]) -> None:
+def test_imports_that_end_are_not_a_cycle(projects: Any, files: dict[str, str]) -> None:
     assert projects.make(files).codes == []
 
 

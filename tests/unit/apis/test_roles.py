@@ -1,4 +1,4 @@
-"""Roles from RBAC markers: merging as the reference does it."""
+"""Roles from RBAC markers, merged as in the reference."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def test_verbs_resources_and_groups_are_merged(projects: Any) -> None:
     ]
 
 
-def test_core_is_the_empty_group_and_absent_groups_join_it(projects: Any) -> None:
+def test_core_is_the_empty_group_and_markers_without_a_group_are_merged_with_it(
+    projects: Any,
+) -> None:
     assert rules(
         projects,
         "groups=core,resources=pods,verbs=get",
@@ -43,14 +45,14 @@ def test_core_is_the_empty_group_and_absent_groups_join_it(projects: Any) -> Non
     ) == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
 
 
-def test_star_swallows_other_verbs_after_merging(projects: Any) -> None:
+def test_a_star_replaces_the_other_verbs_after_merging(projects: Any) -> None:
     assert rules(projects, "groups=a,resources=x,verbs=*;get", "groups=b,resources=x,verbs=*") == [
         {"apiGroups": ["a"], "resources": ["x"], "verbs": ["*"]},
         {"apiGroups": ["b"], "resources": ["x"], "verbs": ["*"]},
     ]
 
 
-def test_urls_and_resource_names_are_kept_apart(projects: Any) -> None:
+def test_urls_and_resource_names_are_separate_rules(projects: Any) -> None:
     assert rules(
         projects,
         "urls=/metrics,verbs=get",
@@ -67,7 +69,7 @@ def test_urls_and_resource_names_are_kept_apart(projects: Any) -> None:
     ]
 
 
-def test_roles_stand_in_their_namespaces_after_cluster_roles(projects: Any) -> None:
+def test_roles_of_namespaces_come_after_cluster_roles(projects: Any) -> None:
     found = roles.roles(
         projects.marked(
             [
@@ -85,7 +87,7 @@ def test_roles_stand_in_their_namespaces_after_cluster_roles(projects: Any) -> N
     ]
 
 
-def test_nothing_is_made_without_markers(projects: Any) -> None:
+def test_nothing_is_generated_without_markers(projects: Any) -> None:
     assert roles.roles(projects.marked([])[0], role_name="r") == []
 
 
@@ -93,10 +95,10 @@ MARKER = re.compile(r"^\s*//\s*\+(kubebuilder:rbac.*)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("case", ["rbac-merge", "rbac-names", "bundle-basic", "bundle-rbac"])
-def test_roles_of_the_reference_generator(projects: Any, vectors: Path, case: str) -> None:
+def test_roles_are_those_of_controller_gen(projects: Any, vectors: Path, case: str) -> None:
     folder = vectors / "go" / case
     files = sorted((folder / "project").rglob("*.go"))
-    # The marker for `lost.example.com` is in the doc of a function, where Go does not look.
+    # The marker for `lost.example.com` is in a function's documentation: the reference ignores it.
     markers = [
         [text for text in MARKER.findall(file.read_text()) if "lost.example.com" not in text]
         for file in files

@@ -28,7 +28,7 @@ def one(projects: Any, text: str) -> dict[str, Any]:
     return webhook
 
 
-def test_marker_makes_a_webhook(projects: Any) -> None:
+def test_a_marker_generates_a_webhook(projects: Any) -> None:
     assert one(projects, WHOLE) == {
         "name": "x.example.com",
         "admissionReviewVersions": ["v1"],
@@ -48,7 +48,7 @@ def test_marker_makes_a_webhook(projects: Any) -> None:
     }
 
 
-def test_patch_is_merged_and_what_is_empty_is_left_out_as_the_api_does(projects: Any) -> None:
+def test_a_patch_is_merged_and_empty_values_are_omitted_as_in_the_api(projects: Any) -> None:
     patch = '{"namespaceSelector":{"matchLabels":{"a":"b"}},"rules":[],"failurePolicy":null}'
     found = one(projects, f"{WHOLE},patch=`{patch}`")
     assert found["namespaceSelector"] == {"matchLabels": {"a": "b"}}
@@ -56,7 +56,7 @@ def test_patch_is_merged_and_what_is_empty_is_left_out_as_the_api_does(projects:
     assert "failurePolicy" not in found
 
 
-def test_a_patch_may_say_all_that_a_webhook_has(projects: Any) -> None:
+def test_a_patch_can_set_every_field_of_a_webhook(projects: Any) -> None:
     patch = (
         '{"matchConditions":[{"name":"a"}],"clientConfig":{"caBundle":"Cg=="},"name":null,'
         '"objectSelector":{"matchExpressions":[{"key":"k"}]},'
@@ -104,20 +104,20 @@ def test_a_patch_may_say_all_that_a_webhook_has(projects: Any) -> None:
         WHOLE + ",servicePort=65536",
     ],
 )
-def test_webhook_that_no_cluster_would_take_is_a_finding(projects: Any, text: str) -> None:
+def test_a_webhook_that_the_api_server_would_reject_is_a_finding(projects: Any, text: str) -> None:
     sources, findings = projects.marked([text])
     webhooks.configurations(sources, findings)
     assert [found.rule for found in findings] == ["API009"]
 
 
-def test_second_name_of_a_configuration_is_a_finding(projects: Any) -> None:
+def test_a_second_name_of_a_configuration_is_a_finding(projects: Any) -> None:
     name = "kubebuilder:webhookconfiguration:mutating=false,name="
     sources, findings = projects.marked([name + "one", name + "two"])
     assert webhooks.configurations(sources, findings) == []
     assert [found.rule for found in findings] == ["API009"]
 
 
-def test_the_last_package_names_a_configuration_be_it_with_no_name(projects: Any) -> None:
+def test_the_last_package_names_a_configuration_even_with_an_empty_name(projects: Any) -> None:
     name = "kubebuilder:webhookconfiguration:mutating=false"
     named, _ = projects.marked([name], [WHOLE, name + ",name=mine"])
     unnamed, _ = projects.marked([WHOLE, name + ",name=mine"], [name])
@@ -131,12 +131,12 @@ def test_the_last_package_names_a_configuration_be_it_with_no_name(projects: Any
 @pytest.mark.parametrize(
     ("folders", "expected"), [(("a", "b"), "webhook"), (("a",), "a"), (("b",), "b")]
 )
-def test_configurations_of_the_reference_generator(
+def test_configurations_are_those_of_controller_gen(
     projects: Any, vectors: Path, folders: tuple[str, ...], expected: str
 ) -> None:
     case = vectors / "go/webhook-all"
     markers = [
-        # Those for `lost…` are in the docs of functions, where Go does not look.
+        # The markers for `lost…` are in documentation of functions, which the reference ignores.
         [
             text
             for file in sorted((case / "project" / folder).glob("*.go"))

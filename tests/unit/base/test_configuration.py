@@ -14,7 +14,7 @@ def read(text: str) -> dict[str, object]:
     return configuration.read(documents.load(text.encode(), "file.yaml"), SHAPE)
 
 
-def test_keys_get_the_spelling_of_the_shape_and_nulls_are_left_out() -> None:
+def test_keys_have_the_spelling_of_the_shape_and_nulls_are_omitted() -> None:
     assert read("KIND: a\nsize: null\nany: {Whatever: 1}\nitems: [{FIRSTNAME: b}]") == {
         "kind": "a",
         "any": {"Whatever": 1},
@@ -23,7 +23,7 @@ def test_keys_get_the_spelling_of_the_shape_and_nulls_are_left_out() -> None:
     assert read("") == {}
 
 
-def test_all_faults_are_reported_in_the_order_of_the_file() -> None:
+def test_all_errors_are_reported_in_the_order_of_the_file() -> None:
     with pytest.raises(InputError) as caught:
         read("kind: 1\nsize: big\nful: true\nitems: [{lastName: b}, c]\nfull: 0\n")
 
@@ -38,10 +38,10 @@ def test_all_faults_are_reported_in_the_order_of_the_file() -> None:
     assert str(caught.value).startswith("file.yaml:1:7: ")
 
 
-def test_what_is_not_a_mapping_is_refused() -> None:
+def test_a_value_that_is_not_a_mapping_is_refused() -> None:
     with pytest.raises(InputError, match="the file must be a mapping"):
         read("[1]")
 
 
-def test_where_no_known_key_is_similar_all_are_named() -> None:
+def test_without_a_similar_key_all_known_keys_are_named() -> None:
     assert configuration.suggest_key("zzz", ["b", "a"]) == "known keys are `a`, `b`"

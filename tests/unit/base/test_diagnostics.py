@@ -29,11 +29,11 @@ def _found(
         (Location(path="a", line=3, column=7), "a:3:7"),
     ],
 )
-def test_a_location_reads_as_editors_expect(at: Location, words: str) -> None:
+def test_a_location_has_the_form_that_editors_expect(at: Location, words: str) -> None:
     assert str(at) == words
 
 
-def test_findings_sort_by_place_then_weight() -> None:
+def test_findings_are_sorted_by_place_then_severity() -> None:
     found = [
         _found(path="b", line=1),
         _found(path="a", line=9),
@@ -56,7 +56,7 @@ def test_only_errors_are_errors() -> None:
     assert not has_errors([_found(Severity.INFO), _found(Severity.WARNING)])
 
 
-def test_errors_carry_their_fix() -> None:
+def test_errors_have_their_fix() -> None:
     error = InputError("no bundle here", hint="name its folder")
     assert str(error) == "no bundle here"
     assert isinstance(error, OlmkitError)

@@ -38,11 +38,11 @@ spec:
         (("spec", "installModes", 7), "f.yaml:6:3"),
     ],
 )
-def test_a_value_has_a_place(keys: tuple[str | int, ...], place: str) -> None:
+def test_a_value_has_a_position(keys: tuple[str | int, ...], place: str) -> None:
     assert str(documents.load(CSV.encode(), "f.yaml").at(*keys)) == place
 
 
-def test_a_key_has_a_place_of_its_own() -> None:
+def test_a_key_has_its_own_position() -> None:
     document = documents.load(CSV.encode(), "f.yaml")
 
     at = document.at_key("spec", "name: x")
@@ -51,7 +51,7 @@ def test_a_key_has_a_place_of_its_own() -> None:
     assert at.field == "spec.name: x"
 
 
-def test_places_are_the_same_with_windows_line_ends_and_a_byte_order_mark() -> None:
+def test_positions_are_the_same_with_windows_line_endings_and_a_byte_order_mark() -> None:
     document = documents.load(b"\xef\xbb\xbfa: 1\r\nb:\r\n- c: 2\r\n", "f.yaml")
 
     assert str(document.at("b", 0, "c")) == "f.yaml:3:6"
@@ -66,11 +66,11 @@ def test_places_are_the_same_with_windows_line_ends_and_a_byte_order_mark() -> N
         (("metadata", "annotations", "a.b/c"), 'metadata.annotations["a.b/c"]'),
     ],
 )
-def test_a_path_is_written_as_people_write_it(keys: tuple[str | int, ...], text: str) -> None:
+def test_a_path_is_written_as_users_write_it(keys: tuple[str | int, ...], text: str) -> None:
     assert documents.field_path(keys) == text
 
 
-def test_values_are_reached_by_keys() -> None:
+def test_values_are_accessible_by_keys() -> None:
     document = documents.load(CSV.encode(), "f.yaml")
 
     assert document.get("spec", "installModes", 0, "type") == "OwnNamespace"
@@ -79,13 +79,13 @@ def test_values_are_reached_by_keys() -> None:
     assert document.get("kind", "x") is None
 
 
-def test_a_value_made_from_another_has_its_places() -> None:
+def test_a_value_that_is_derived_from_another_has_its_positions() -> None:
     document = documents.load(b"a:\n  b: {c: 1}\n", "f.yaml").derived({"c": 2}, "a", "b")
 
     assert str(document.at("c")) == "f.yaml:2:10"
 
 
-def test_a_made_value_has_no_place() -> None:
+def test_a_generated_value_has_no_position() -> None:
     assert documents.Document({"a": 1}, path="f").at("a") == Location(path="f", field="a")
 
 
@@ -105,7 +105,7 @@ def test_a_made_value_has_no_place() -> None:
         (b'{"a":' * 1000, "f:1:2501: nested more than 500 levels deep"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place(data: bytes, message: str) -> None:
+def test_unreadable_text_is_refused_with_its_place(data: bytes, message: str) -> None:
     with pytest.raises(InputError) as caught:
         documents.load(data, "f")
 
@@ -121,7 +121,7 @@ def test_json_is_read_as_json() -> None:
     assert str(document.at("s")) == "f.json:3:7"
 
 
-def test_json_read_as_yaml_is_held_to_its_rules() -> None:
+def test_json_in_a_yaml_file_must_satisfy_the_rules_of_yaml() -> None:
     with pytest.raises(InputError, match="unknown escape"):
         documents.load_yaml(b'{"url": "a\\/b"}', "f.json")
 
@@ -134,7 +134,7 @@ def test_json_read_as_yaml_is_held_to_its_rules() -> None:
     ],
     ids=["yaml", "json"],
 )
-def test_keys_that_stand_twice_are_found(data: bytes) -> None:
+def test_repeated_keys_are_found(data: bytes) -> None:
     document = documents.load(data, "f")
 
     found = list(document.duplicate_keys())
@@ -144,18 +144,18 @@ def test_keys_that_stand_twice_are_found(data: bytes) -> None:
     assert [duplicate.again.line for duplicate in found] == [3, 2]
 
 
-def test_a_clean_text_has_no_duplicates() -> None:
+def test_a_text_without_duplicates_has_none() -> None:
     assert list(documents.load(CSV.encode(), "f").duplicate_keys()) == []
     assert list(documents.load(b'{"a": {"a": 1}}', "f").duplicate_keys()) == []
 
 
-def test_only_the_first_document_is_loaded_and_others_are_noticed() -> None:
+def test_only_the_first_document_is_loaded_and_further_ones_are_detected() -> None:
     document = documents.load(b"a: 1\n---\nb: [\n", "f")
 
     assert (document.value, document.more) == ({"a": 1}, True)
 
 
-def test_every_document_is_loaded_with_its_places() -> None:
+def test_every_document_is_loaded_with_its_positions() -> None:
     data = b"# licence\n%YAML 1.1\n---\na: 1\n---\n# nothing\n---\nb:\n- c\n...\n---\nd: 4\n"
 
     found = list(documents.load_all(data, "f"))
@@ -177,16 +177,16 @@ def test_every_document_is_loaded_with_its_places() -> None:
         (b"--- {a: 1}\n--- b\n", [{"a": 1}, "b"]),
     ],
 )
-def test_files_of_several_documents(data: bytes, values: list[Any]) -> None:
+def test_a_file_can_have_several_documents(data: bytes, values: list[Any]) -> None:
     assert [document.value for document in documents.load_all(data, "f")] == values
 
 
-def test_an_error_in_a_later_document_has_its_place_in_the_file() -> None:
+def test_an_error_in_a_later_document_has_its_position_in_the_file() -> None:
     with pytest.raises(InputError, match=r"^f:5:4: "):
         list(documents.load_all(b"a: 1\n---\n\nb: 2\nc: *x\n", "f"))
 
 
-def test_a_part_of_a_file_has_places_in_the_file() -> None:
+def test_a_part_of_a_file_has_positions_in_the_file() -> None:
     data = b"xx a: 1\n b: [c]\n"
 
     document = documents.load_yaml(data, "f", start=2, index=4)
@@ -196,14 +196,14 @@ def test_a_part_of_a_file_has_places_in_the_file() -> None:
     assert str(document.at("b", 0)) == "f:2:6"
 
 
-def test_json_is_written_with_sorted_keys_and_as_go_writes_it() -> None:
+def test_json_is_written_with_sorted_keys_and_as_in_go() -> None:
     value = {"b": [1.0, 1e-7, "<\u2028>"], "a": {}}
 
     assert documents.dump_json(value) == b'{"a":{},"b":[1,1e-7,"<\\u2028>"]}\n'
     assert documents.dump_json({"a": [1]}, indent=2) == b'{\n  "a": [\n    1\n  ]\n}\n'
 
 
-def test_what_no_reader_would_get_back_is_not_written() -> None:
+def test_a_value_that_no_reader_would_restore_is_not_written() -> None:
     with pytest.raises(InputError, match="control characters are not allowed"):
         documents.dump({"a": "\x7f"})
 
@@ -227,7 +227,7 @@ _VALUES = st.recursive(
 
 
 def _through_json(value: Any) -> Any:
-    """The value as it is after reading: numbers without a fraction are integers."""
+    """Return the value after reading: numbers without a fraction are integers."""
     if isinstance(value, float):
         return floats.normal(value)
     if isinstance(value, list):
@@ -240,7 +240,7 @@ def _through_json(value: Any) -> Any:
 @pytest.mark.property
 @settings(max_examples=300, deadline=None)
 @given(_VALUES)
-def test_what_was_written_is_read_again(value: Any) -> None:
+def test_a_written_value_is_read_back(value: Any) -> None:
     text = documents.dump({"value": value})
 
     assert documents.load(text, "f").value == {"value": _through_json(value)}
@@ -250,14 +250,14 @@ def test_what_was_written_is_read_again(value: Any) -> None:
 @pytest.mark.property
 @settings(max_examples=500, deadline=None)
 @given(st.binary(max_size=60) | st.text(alphabet="{}[]:,-?&*!|>'\"%@#\n \tab01._~<\\", max_size=60))
-def test_no_bytes_are_a_surprise(data: bytes | str) -> None:
+def test_arbitrary_bytes_are_read_or_refused(data: bytes | str) -> None:
     raw = data if isinstance(data, bytes) else data.encode()
     for read in (lambda: documents.load(raw, "f").at(), lambda: list(documents.load_all(raw, "f"))):
         with contextlib.suppress(InputError):
             read()
 
 
-def test_a_stream_is_read_as_the_values_it_was_made_of() -> None:
+def test_a_stream_is_read_as_its_original_values() -> None:
     values = [{"a": 1}, {"b": ["x"]}]
 
     stream = documents.dump_all(values)
@@ -267,7 +267,7 @@ def test_a_stream_is_read_as_the_values_it_was_made_of() -> None:
 
 
 @pytest.mark.parametrize("text", [b"a: b\n", b"- a\n", b"[a,"], ids=["mapping", "list", "flow"])
-def test_a_document_that_would_fill_the_memory_is_refused_before_it_is_read(text: bytes) -> None:
+def test_a_document_that_would_exhaust_memory_is_refused_before_it_is_read(text: bytes) -> None:
     data = text * (documents.MAX_VALUES + 2)
     with pytest.raises(InputError, match=r"more than 1,500,000 lines"):
         documents.load(data, "x.yaml")
@@ -286,7 +286,7 @@ def test_a_document_that_would_fill_the_memory_is_refused_before_it_is_read(text
     ],
     ids=["plain", "double", "single", "block", "json"],
 )
-def test_the_place_of_a_long_text_costs_little_memory(before: bytes, after: bytes) -> None:
+def test_the_position_of_a_long_text_needs_little_memory(before: bytes, after: bytes) -> None:
     data = before + b"x" * 2_000_000 + after
     name = "f.json" if before.startswith(b"{") else "f.yaml"
     document = documents.load(data, name)
@@ -300,7 +300,7 @@ def test_the_place_of_a_long_text_costs_little_memory(before: bytes, after: byte
     assert peak < 10 * len(data)
 
 
-def test_json_that_would_fill_the_memory_is_refused_before_it_is_read() -> None:
+def test_json_that_would_exhaust_memory_is_refused_before_it_is_read() -> None:
     data = b'{"a":[' + b"1," * (documents.MAX_VALUES + 1) + b"1]}"
     with pytest.raises(InputError, match="more than 1,500,000 lines"):
         documents.load(data, "x.json")
@@ -308,7 +308,7 @@ def test_json_that_would_fill_the_memory_is_refused_before_it_is_read() -> None:
         list(documents.load_all(data, "x.json"))
 
 
-def test_a_file_of_too_many_documents_is_refused_at_the_first_of_them() -> None:
+def test_a_file_with_too_many_documents_is_refused_at_the_first_excess_one() -> None:
     data = b"---\na: 1\n" * (documents.MAX_DOCUMENTS + 1)
     found = iter(documents.load_all(data, "x.yaml"))
     with pytest.raises(InputError, match="more than 100,000 documents") as raised:

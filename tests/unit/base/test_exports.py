@@ -1,4 +1,4 @@
-"""Names that a package exports are imported when they are used first."""
+"""Exported names of a package, which are imported on first use."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def test_names_and_modules_are_found_and_kept(package: ModuleType) -> None:
     assert package.__all__ == dir(package) == ["dumps", "html"]
 
 
-def test_another_name_is_an_attribute_error(package: ModuleType) -> None:
+def test_an_unknown_name_is_an_attribute_error(package: ModuleType) -> None:
     with pytest.raises(AttributeError, match="module `made` has no attribute `loads`"):
         package.loads  # noqa: B018 - the access is the test

@@ -18,19 +18,19 @@ def test_a_finding_has_the_name_and_the_severity_of_its_code() -> None:
     assert (found.message, found.at, found.hint) == ("a message", Location(path="a"), "a hint")
 
 
-def test_an_unknown_code_is_not_reported() -> None:
+def test_an_unknown_code_cannot_be_reported() -> None:
     with pytest.raises(KeyError):
         findings.create("PRJ999", "a message")
 
 
-def test_an_error_begins_with_the_place_and_carries_its_finding() -> None:
+def test_an_error_begins_with_the_place_and_has_its_finding() -> None:
     error = findings.error("FBC910", "a message", at=Location(path="a", line=2), hint="a hint")
     assert (error.message, error.hint) == ("a:2: a message", "a hint")
     assert [one.rule for one in error.diagnostics] == ["FBC910"]
 
 
 @pytest.mark.parametrize("code", findings.CODES)
-def test_a_code_has_its_name_alone_and_a_sentence(code: str) -> None:
+def test_a_code_has_a_unique_name_and_a_description(code: str) -> None:
     one = findings.CODES[code]
     assert one.code == code
     assert one.doc.endswith(".")

@@ -1,4 +1,4 @@
-"""Names: plurals as Kubernetes' generators make them, labels, camel case, display names."""
+"""Names: plurals of Kubernetes' generators, labels, camel case, display names."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PLURALS = (
 
 
 @pytest.mark.parametrize("pair", PLURALS.split("; "))
-def test_plural_of_a_kind(pair: str) -> None:
+def test_a_kind_has_its_plural(pair: str) -> None:
     kind, plural = pair.split()
     assert names.plural_of_kind(kind) == plural
 
 
-def test_plurals_of_the_reference_generator(vectors: Path) -> None:
+def test_plurals_are_those_of_the_reference_generator(vectors: Path) -> None:
     text = (vectors / "go/crd-plurals/expected/plurals.txt").read_text()
     pairs = dict(line.split() for line in text.splitlines())
     assert {kind: names.plural_of_kind(kind) for kind in pairs} == pairs
@@ -46,7 +46,7 @@ def test_plurals_of_the_reference_generator(vectors: Path) -> None:
         ("", ""),
     ],
 )
-def test_display_name(text: str, words: str) -> None:
+def test_a_name_has_its_display_name(text: str, words: str) -> None:
     assert names.display_name(text) == words
 
 
@@ -60,11 +60,11 @@ def test_display_name(text: str, words: str) -> None:
         ("_", ""),
     ],
 )
-def test_json_name_of_an_attribute(attribute: str, json_name: str) -> None:
+def test_an_attribute_has_its_json_name(attribute: str, json_name: str) -> None:
     assert names.lower_camel(attribute) == json_name
 
 
-def test_api_versions_sort_newest_first() -> None:
+def test_api_versions_are_sorted_newest_first() -> None:
     wanted = ["v2", "v1", "v1beta1", "v1alpha2", "v1alpha1", "foo", "v01"]
     assert sorted(wanted[::-1], key=names.kube_version_key) == wanted  # noqa: C415 - that order does not matter is the point
 
@@ -83,13 +83,15 @@ def test_api_versions_sort_newest_first() -> None:
         ("a" * 254, False, False, False),
     ],
 )
-def test_dns_names(text: str, label: bool, label_1035: bool, subdomain: bool) -> None:
+def test_dns_names_are_recognized(
+    text: str, label: bool, label_1035: bool, subdomain: bool
+) -> None:
     assert names.is_label(text) is label
     assert names.is_label_1035(text) is label_1035
     assert names.is_subdomain(text) is subdomain
 
 
-def test_long_name_is_shortened_with_a_hash_of_the_whole() -> None:
+def test_a_long_name_is_shortened_and_has_a_hash_of_the_original() -> None:
     assert names.shortened("short") == "short"
     one, two = names.shortened("a" * 253), names.shortened("a" * 252)
     assert len(one) == 63

@@ -19,7 +19,7 @@ JSON = st.recursive(
 
 @pytest.mark.property
 @given(st.dictionaries(st.text(), JSON))
-def test_a_struct_is_what_the_library_reads(value: dict[str, object]) -> None:
+def test_a_struct_is_read_by_the_library(value: dict[str, object]) -> None:
     expected = struct_pb2.Struct()
     expected.update(value)
     assert struct_pb2.Struct.FromString(protobuf.struct_message(value)) == expected
@@ -27,7 +27,7 @@ def test_a_struct_is_what_the_library_reads(value: dict[str, object]) -> None:
 
 @pytest.mark.property
 @given(st.text(), st.text(), st.integers(min_value=1, max_value=18))
-def test_texts_and_numbers_are_what_the_library_reads(name: str, other: str, kind: int) -> None:
+def test_strings_and_numbers_are_read_by_the_library(name: str, other: str, kind: int) -> None:
     data = protobuf.string(1, name) + protobuf.enum(5, kind) + protobuf.string(10, other)
     found = FieldDescriptorProto.FromString(data)
     assert (found.name, found.type, found.json_name) == (name, kind, other)
@@ -35,14 +35,14 @@ def test_texts_and_numbers_are_what_the_library_reads(name: str, other: str, kin
 
 @pytest.mark.property
 @given(st.lists(st.text(), min_size=3, max_size=3))
-def test_texts_come_back(texts: list[str]) -> None:
+def test_strings_are_read_back(texts: list[str]) -> None:
     data = b"".join(protobuf.string(number, text) for number, text in enumerate(texts, 1))
     assert protobuf.strings(data, 3) == texts
 
 
 @pytest.mark.property
 @given(st.binary(max_size=40))
-def test_bytes_that_are_not_a_message_are_refused_and_nothing_else_happens(data: bytes) -> None:
+def test_bytes_that_are_not_a_message_are_refused_without_another_exception(data: bytes) -> None:
     try:
         protobuf.strings(data, 3)
     except ValueError:
@@ -61,12 +61,12 @@ def test_bytes_that_are_not_a_message_are_refused_and_nothing_else_happens(data:
         (b"\x0a\x01\xff", "utf-8"),
     ],
 )
-def test_what_is_wrong_with_a_message_is_reported(data: bytes, words: str) -> None:
+def test_errors_in_a_message_are_reported(data: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         protobuf.strings(data, 3)
 
 
-def test_unknown_fields_are_passed_over_and_the_last_of_several_wins() -> None:
+def test_unknown_fields_are_skipped_and_the_last_of_repeated_fields_counts() -> None:
     data = (
         protobuf.string(1, "first")
         + protobuf.string(9, "unknown")
@@ -82,11 +82,11 @@ def test_half_a_surrogate_pair_becomes_the_replacement_character() -> None:
     assert protobuf.utf8("a\ud800b") == "a\ufffdb".encode()
 
 
-def test_empty_texts_and_zeros_are_left_out_but_messages_are_kept() -> None:
+def test_empty_strings_and_zeros_are_omitted_but_messages_are_kept() -> None:
     assert protobuf.string(1, "") == protobuf.enum(1, 0) == b""
     assert protobuf.message(1, b"") == b"\x0a\x00"
 
 
-def test_what_is_not_json_has_no_struct() -> None:
+def test_a_value_that_is_not_json_has_no_struct() -> None:
     with pytest.raises(TypeError, match="bytes"):
         protobuf.struct_message({"a": b""})

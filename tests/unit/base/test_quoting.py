@@ -21,5 +21,5 @@ from olmkit.base.quoting import quote
         ("\U000e0001", r'"\U000e0001"'),
     ],
 )
-def test_what_cannot_be_seen_is_escaped(text: str, wanted: str) -> None:
+def test_invisible_characters_are_escaped(text: str, wanted: str) -> None:
     assert quote(text) == wanted

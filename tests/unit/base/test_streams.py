@@ -1,4 +1,4 @@
-"""Content in pieces is ended with the block that reads it."""
+"""Streams of content are closed with the block that reads them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from olmkit.base.streams import closing
 
 
-def test_generator_is_closed_however_the_block_ends() -> None:
+def test_the_generator_is_closed_however_the_block_ends() -> None:
     ended: list[int] = []
 
     async def content(number: int) -> AsyncIterator[bytes]:

@@ -22,7 +22,7 @@ def test_a_path_that_leaves_the_root_is_refused(path: str) -> None:
         Tree({path: b""})
 
 
-def test_dots_and_double_slashes_are_cleaned() -> None:
+def test_dots_and_double_slashes_are_removed() -> None:
     assert list(Tree({"./a//b": b""})) == ["a/b"]
 
 
@@ -39,7 +39,7 @@ def test_equal_content_makes_equal_trees() -> None:
     assert Tree({"a": b"1"}) != Tree({"a": b"2"})
 
 
-def test_only_the_executable_bit_of_a_mode_is_a_difference() -> None:
+def test_a_mode_only_differs_in_the_executable_bit() -> None:
     found = Tree({"a": File(b"x", 0o664)})
     assert not tree.diff(Tree({"a": File(b"x", 0o644)}), found)
     assert tree.diff(Tree({"a": File(b"x", 0o755)}), found)
@@ -56,7 +56,7 @@ def test_only_stale_files_are_removed() -> None:
 
 @pytest.mark.property
 @given(TREES, TREES)
-def test_applying_a_difference_gives_what_was_wanted(wanted: Tree, found: Tree) -> None:
+def test_applying_a_difference_results_in_the_desired_tree(wanted: Tree, found: Tree) -> None:
     changes = tree.diff(wanted, found, stale=frozenset(found))
     result = dict(found)
     for change in changes:
@@ -70,7 +70,7 @@ def test_applying_a_difference_gives_what_was_wanted(wanted: Tree, found: Tree) 
 
 @pytest.mark.property
 @given(TREES, TREES)
-def test_what_was_changed_can_be_undone(wanted: Tree, found: Tree) -> None:
+def test_changes_can_be_undone(wanted: Tree, found: Tree) -> None:
     changes = tree.diff(wanted, found, stale=frozenset(found))
     result = dict(wanted)
     for change in changes.undone():

@@ -33,7 +33,7 @@ from olmkit.base.versions import InvalidRangeError, Version
         ("", "0.0.0 9.9.9", "1.0.0-rc"),
     ],
 )
-def test_a_constraint_holds_what_people_mean(text: str, inside: str, outside: str) -> None:
+def test_a_constraint_includes_the_expected_versions(text: str, inside: str, outside: str) -> None:
     if text == "":
         with pytest.raises(InvalidRangeError):
             VersionConstraint.parse(text)
@@ -47,14 +47,14 @@ def test_a_constraint_holds_what_people_mean(text: str, inside: str, outside: st
 @pytest.mark.parametrize(
     "text", ["latest", "1.2.3.4", ">=", "1.2.3-01", "9" * 30, "18446744073709551616"]
 )
-def test_what_is_not_a_constraint_is_refused_with_an_example(text: str) -> None:
+def test_an_invalid_constraint_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InvalidRangeError) as refused:
         VersionConstraint.parse(text)
 
     assert "^1.2" in refused.value.hint
 
 
-def test_hostile_text_is_refused_at_once() -> None:
+def test_hostile_text_is_refused_immediately() -> None:
     with pytest.raises(InvalidRangeError):
         VersionConstraint.parse("1" * (MAX_LENGTH + 1))
     with pytest.raises(InvalidRangeError):
@@ -63,7 +63,7 @@ def test_hostile_text_is_refused_at_once() -> None:
 
 @pytest.mark.property
 @given(st.text(alphabet="0123 .x<>=!|-+^~v*,", max_size=20))
-def test_any_text_is_a_constraint_or_refused_with_a_reason(text: str) -> None:
+def test_any_text_is_a_constraint_or_is_refused_with_a_reason(text: str) -> None:
     reason = None
     try:
         wanted = VersionConstraint.parse(text)

@@ -31,7 +31,7 @@ VERSIONS = st.builds(
 
 
 def _reason(read: Callable[[str], object], text: str) -> str | None:
-    """Return why `text` is refused; None if it is not."""
+    """Return why `text` is refused, or None."""
     try:
         read(text)
     except (InvalidVersionError, InvalidRangeError) as refused:
@@ -41,7 +41,7 @@ def _reason(read: Callable[[str], object], text: str) -> str | None:
 
 @pytest.mark.property
 @given(VERSIONS)
-def test_a_version_is_what_its_text_says(version: Version) -> None:
+def test_a_version_has_the_numbers_of_its_text(version: Version) -> None:
     again = Version.parse(str(version))
 
     assert (again, again.build) == (version, version.build)
@@ -78,7 +78,7 @@ def test_build_metadata_is_kept_and_ignored() -> None:
 @pytest.mark.parametrize(
     "text", ["1.0.0\n", "1.٣.0", "1" * 5000 + ".0.0", "1.0.0-" + "9" * 5000, "1.0.0\0"]
 )
-def test_odd_text_is_refused_with_a_reason(text: str) -> None:
+def test_invalid_text_is_refused_with_a_reason(text: str) -> None:
     with pytest.raises(InvalidVersionError) as refused:
         Version.parse(text)
 
@@ -108,7 +108,7 @@ def test_the_reason_is_that_of_the_reference(
     assert reason in refused.value.reason
 
 
-def test_the_largest_number_is_one() -> None:
+def test_the_largest_number_is_a_version() -> None:
     assert str(Version.parse("1.2.3-18446744073709551615")) == "1.2.3-18446744073709551615"
 
 
@@ -123,20 +123,20 @@ def test_the_largest_number_is_one() -> None:
         ("1.x", "1.0.0 1.9.9", "0.9.9 2.0.0"),
     ],
 )
-def test_a_wildcard_with_a_sign(text: str, inside: str, outside: str) -> None:
+def test_a_wildcard_can_follow_an_operator(text: str, inside: str, outside: str) -> None:
     wanted = VersionRange.parse(text)
     assert [one for one in inside.split() if Version.parse(one) not in wanted] == []
     assert [one for one in outside.split() if Version.parse(one) in wanted] == []
 
 
 @pytest.mark.parametrize("text", [">=1.0.0 2", "2 >=1.0.0"])
-def test_a_term_of_one_character_is_not_read_as_in_the_reference(text: str) -> None:
+def test_a_term_of_one_character_is_read_differently_from_the_reference(text: str) -> None:
     assert Version.parse("3.0.0") in VersionRange.parse(text)
 
 
 @pytest.mark.property
 @given(st.text(max_size=20))
-def test_any_text_is_a_version_or_refused_with_a_reason(text: str) -> None:
+def test_any_text_is_a_version_or_is_refused_with_a_reason(text: str) -> None:
     for read in (Version.parse, Version.parse_tolerantly):
         assert _reason(read, text) != ""
 
@@ -156,7 +156,7 @@ TERMS = st.tuples(st.sampled_from(sorted(SIGNS)), PLAIN)
 
 @pytest.mark.property
 @given(st.lists(st.lists(TERMS, min_size=1, max_size=3), min_size=1, max_size=3), VERSIONS)
-def test_a_range_is_any_of_its_groups_and_all_of_their_terms(
+def test_a_range_matches_any_of_its_groups_and_all_of_their_terms(
     groups: list[list[tuple[str, Version]]], version: Version
 ) -> None:
     text = " || ".join(" ".join(f"{sign}{low}" for sign, low in group) for group in groups)
@@ -171,7 +171,7 @@ def test_a_range_is_any_of_its_groups_and_all_of_their_terms(
 
 @pytest.mark.property
 @given(NUMBERS, NUMBERS, VERSIONS)
-def test_a_wildcard_holds_everything_with_its_numbers_but_pre_releases_of_the_first(
+def test_a_wildcard_includes_all_versions_with_its_numbers_except_prereleases_of_the_first(
     major: int, minor: int, version: Version
 ) -> None:
     wanted = VersionRange.parse(f"{major}.{minor}.x")
@@ -182,18 +182,18 @@ def test_a_wildcard_holds_everything_with_its_numbers_but_pre_releases_of_the_fi
 
 @pytest.mark.property
 @given(st.text(alphabet="0123 .x<>=!|-+^~v*", max_size=20))
-def test_any_text_is_a_range_or_refused_with_a_reason(text: str) -> None:
+def test_any_text_is_a_range_or_is_refused_with_a_reason(text: str) -> None:
     assert _reason(VersionRange.parse, text) != ""
 
 
-def test_an_empty_group_holds_nothing() -> None:
+def test_an_empty_group_matches_nothing() -> None:
     wanted = VersionRange.parse("1.0.0 || || 2.0.0")
 
     assert Version.parse("2.0.0") in wanted
     assert Version.parse("3.0.0") not in wanted
 
 
-def test_a_wildcard_near_the_end_of_numbers_is_refused() -> None:
+def test_a_wildcard_near_the_largest_number_is_refused() -> None:
     with pytest.raises(InvalidRangeError):
         VersionRange.parse("9999999999999999999.x")
 
@@ -210,7 +210,9 @@ def test_a_wildcard_near_the_end_of_numbers_is_refused() -> None:
         ("a_b", 'invalid release "a_b": segment 0: Invalid character(s) found in prerelease "a_b"'),
     ],
 )  # fmt: skip
-def test_a_bad_release_is_refused_in_the_words_of_the_reference(text: str, reason: str) -> None:
+def test_an_invalid_release_is_refused_with_the_message_of_the_reference(
+    text: str, reason: str
+) -> None:
     with pytest.raises(InvalidVersionError) as refused:
         BuildRelease.parse(text)
 

@@ -1,4 +1,4 @@
-"""Values of `olm.constraint`: what OLM refuses of them, to their depth."""
+"""Values of `olm.constraint`: what OLM refuses, at any depth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GVK = {"group": "a.example.org", "version": "v1", "kind": "A"}
 PACKAGE = {"packageName": "a", "versionRange": ">=1.0.0"}
 
 
-def test_a_sound_constraint_has_no_problems_and_keys_count_in_any_case() -> None:
+def test_a_valid_constraint_has_no_problems_and_case_of_keys_is_ignored() -> None:
     value = {
         "FailureMessage": "m",
         "ALL": {"Constraints": [{"GVK": GVK}, {"not": {"constraints": [{"package": PACKAGE}]}}]},
@@ -109,7 +109,7 @@ def test_problems_have_their_place_at_any_depth(
     assert found.stage == stage
 
 
-def test_a_constraint_beyond_the_limit_of_olm_is_not_read() -> None:
+def test_a_constraint_above_the_limit_of_olm_is_not_read() -> None:
     value = {"cel": {"rule": "x" * constraints.MAX_SIZE}}
 
     (found,) = constraints.read(value).problems
@@ -117,7 +117,7 @@ def test_a_constraint_beyond_the_limit_of_olm_is_not_read() -> None:
     assert "larger than 131072 bytes" in found.message
 
 
-def test_deep_nesting_ends_with_a_problem() -> None:
+def test_deep_nesting_is_a_problem() -> None:
     value: Any = {"gvk": GVK}
     for _ in range(300):
         value = {"all": {"constraints": [value]}}

@@ -41,11 +41,11 @@ def test_tests_are_in_the_image_when_the_annotations_name_them() -> None:
         ("''", "Odd Name--", "Odd-Name-bundle:v0"),
     ],
 )
-def test_image_has_a_name_of_package_and_version(version: str, package: str, tag: str) -> None:
+def test_the_image_is_named_after_package_and_version(version: str, package: str, tag: str) -> None:
     assert image.default_tag(bundle(version=version, package=package)) == tag
 
 
-def test_labels_of_a_containerfile_are_read_as_an_engine_reads_them() -> None:
+def test_labels_of_a_containerfile_are_read_as_by_an_engine() -> None:
     text = b"""FROM scratch
 # LABEL no=1
 LABEL a=1 b="two words" \\

@@ -20,7 +20,7 @@ def _read(**files: bytes) -> layout.Bundle:
     return layout.read(Tree(tree), "bundle")
 
 
-def test_a_bundle_has_what_its_files_say() -> None:
+def test_a_bundle_has_the_contents_of_its_files() -> None:
     bundle = _read(
         metadata__annotations_yaml=ANNOTATIONS,
         metadata__dependencies_yaml=b"dependencies: [{type: olm.label, value: {label: a}}]\n",
@@ -51,7 +51,7 @@ def test_a_bundle_has_what_its_files_say() -> None:
 
 
 @pytest.mark.parametrize("value", ["deploy", "./deploy/", "/deploy/", "x/../deploy"])
-def test_manifests_are_where_the_annotations_say(value: str) -> None:
+def test_manifests_are_in_the_directory_that_the_annotations_name(value: str) -> None:
     annotations = f"annotations: {{operators.operatorframework.io.bundle.manifests.v1: {value}}}\n"
 
     bundle = _read(metadata__annotations_yaml=annotations.encode(), deploy__csv_yaml=CSV)
@@ -61,7 +61,7 @@ def test_manifests_are_where_the_annotations_say(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["../deploy", "''"])
-def test_a_folder_that_is_none_is_the_usual_one(value: str) -> None:
+def test_a_directory_that_does_not_exist_is_replaced_by_the_usual_one(value: str) -> None:
     annotations = f"annotations: {{operators.operatorframework.io.bundle.manifests.v1: {value}}}\n"
 
     bundle = _read(metadata__annotations_yaml=annotations.encode(), manifests__csv_yaml=CSV)
@@ -69,14 +69,14 @@ def test_a_folder_that_is_none_is_the_usual_one(value: str) -> None:
     assert bundle.manifests_dir == "manifests"
 
 
-def test_annotations_are_the_first_that_are_found_when_not_in_the_usual_file() -> None:
+def test_annotations_come_from_the_first_file_that_has_them_if_the_usual_one_does_not() -> None:
     bundle = _read(elsewhere__b_yaml=b"annotations: {a: b}\n", manifests__csv_yaml=CSV)
 
     assert bundle.annotations == {"a": "b"}
     assert bundle.metadata_dir == "elsewhere"
 
 
-def test_scalars_count_as_text_and_lists_do_not() -> None:
+def test_scalars_count_as_strings_and_lists_do_not() -> None:
     text = b"Annotations: {a: true, b: 1.5, c: null, d: [x]}\n"
 
     bundle = _read(metadata__annotations_yaml=text, manifests__csv_yaml=CSV)
@@ -84,7 +84,7 @@ def test_scalars_count_as_text_and_lists_do_not() -> None:
     assert bundle.annotations == {"a": "true", "b": "1.5", "c": ""}
 
 
-def test_what_cannot_be_read_is_kept_with_its_error() -> None:
+def test_an_unreadable_file_is_kept_with_its_error() -> None:
     bundle = _read(metadata__annotations_yaml=ANNOTATIONS, manifests__a_yaml=b"a: [\n")
 
     (broken,) = bundle.unreadable
@@ -93,7 +93,7 @@ def test_what_cannot_be_read_is_kept_with_its_error() -> None:
     assert broken.error.diagnostics[0].at.path == "bundle/manifests/a.yaml"
 
 
-def test_hidden_files_and_files_in_folders_are_not_manifests() -> None:
+def test_hidden_files_and_files_in_subdirectories_are_not_manifests() -> None:
     tree = Tree({"manifests/.a.yaml": CSV, "manifests/b/c.yaml": CSV, "manifests/d.yaml": CSV})
 
     bundle = layout.read(tree)
@@ -118,7 +118,7 @@ def test_a_comment_before_the_separator_is_an_empty_document(text: bytes, empty:
     assert (document.value is None) is empty
 
 
-def test_later_documents_are_found() -> None:
+def test_further_documents_are_found() -> None:
     tree = Tree(
         {"manifests/a.yaml": b"kind: A\n---\nkind: B\n", "manifests/b.yaml": b"# a\n---\nkind: C\n"}
     )
@@ -140,7 +140,7 @@ def test_utf_16_is_refused_with_a_fix() -> None:
 
 
 @pytest.mark.parametrize("tree", [Tree(), Tree({"README.md": b"x"})])
-def test_what_is_not_a_bundle_at_all_is_refused(tree: Tree) -> None:
+def test_a_directory_without_a_bundle_is_refused(tree: Tree) -> None:
     with pytest.raises(InputError) as caught:
         layout.read(tree, "folder")
 
@@ -149,7 +149,7 @@ def test_what_is_not_a_bundle_at_all_is_refused(tree: Tree) -> None:
 
 
 def test_more_files_than_a_bundle_can_have_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A layer of some kilobytes holds 100,000 empty files, each of which rules would look at."""
+    """A layer of some kilobytes can have 100,000 empty files, and rules would read each of them."""
     monkeypatch.setattr(layout, "MAX_FILES", 50)
     files = {f"manifests/{number}.yaml": b"" for number in range(49)}
     assert len(layout.read(Tree(files | {"metadata/annotations.yaml": ANNOTATIONS})).tree) == 50

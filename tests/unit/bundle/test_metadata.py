@@ -21,7 +21,7 @@ def values(**more: object) -> dict[str, str]:
     return metadata.annotation_values(**settings)  # type: ignore[arg-type]
 
 
-def test_annotations_stand_in_the_usual_order() -> None:
+def test_annotations_have_the_usual_order() -> None:
     found = values(default_channel="a", has_scorecard=True, others={"z.io/x": "1", "a.io/x": "2"})
     assert [key.removeprefix(OWN) for key in found] == [
         ".bundle.mediatype.v1",
@@ -40,7 +40,7 @@ def test_annotations_stand_in_the_usual_order() -> None:
     ]
 
 
-def test_old_values_of_our_own_annotations_do_not_stay() -> None:
+def test_old_values_of_generated_annotations_are_replaced() -> None:
     old = {f"{OWN}.bundle.package.v1": "old", f"{OWN}.test.config.v1": "old", "own": "kept"}
     found = values(others=old)
     assert "old" not in found.values()
@@ -48,13 +48,13 @@ def test_old_values_of_our_own_annotations_do_not_stay() -> None:
 
 
 @pytest.mark.parametrize("channel", ["1.0", "true", "a b", "x: y", "~", "é"])
-def test_values_are_read_back_as_they_were(channel: str) -> None:
+def test_values_are_read_back(channel: str) -> None:
     data = metadata.annotations_file(values(channels=channel, others={"own": channel}))
     read = documents.load(data, "annotations.yaml").value["annotations"]
     assert read[f"{OWN}.bundle.channels.v1"] == read["own"] == channel
 
 
-def test_a_containerfile_copies_what_is_there() -> None:
+def test_a_containerfile_copies_existing_directories() -> None:
     text = metadata.containerfile(values(has_scorecard=True), "bundle").decode()
     assert text.startswith("FROM scratch\n")
     assert text.endswith(
@@ -67,12 +67,12 @@ def test_a_containerfile_copies_what_is_there() -> None:
     assert "COPY manifests /manifests/" in metadata.containerfile(values(), "").decode()
 
 
-def test_labels_with_odd_characters_are_quoted() -> None:
+def test_labels_with_special_characters_are_quoted() -> None:
     text = metadata.containerfile(values(others={"own": 'a "b" $c'}), "").decode()
     assert 'LABEL own="a \\"b\\" \\$c"' in text
 
 
-def test_lines_of_the_author_stay_in_a_containerfile() -> None:
+def test_lines_of_the_user_are_kept_in_a_containerfile() -> None:
     existing = b"""FROM registry.example.com/base:v1
 
 # Core bundle labels.
@@ -98,6 +98,6 @@ USER 1001
     assert again.decode() == text
 
 
-def test_a_generated_containerfile_has_no_lines_of_an_author() -> None:
+def test_a_generated_containerfile_has_no_lines_of_a_user() -> None:
     text = metadata.containerfile(values(has_scorecard=True), "bundle")
     assert metadata.containerfile(values(has_scorecard=True), "bundle", text) == text

@@ -56,7 +56,7 @@ def test_the_accessors_of_a_csv_read_its_fields() -> None:
 
 
 @pytest.mark.parametrize("spec", ["a", "[]", "null", "{install: [], installModes: {}, skips: a}"])
-def test_wrong_types_are_left_out(spec: str) -> None:
+def test_values_of_wrong_types_are_omitted(spec: str) -> None:
     csv = _csv(f"kind: ClusterServiceVersion\nspec: {spec}\n")
 
     assert csv.install_modes == ()
@@ -65,13 +65,13 @@ def test_wrong_types_are_left_out(spec: str) -> None:
     assert csv.version == ""
 
 
-def test_a_csv_tells_where_it_does_not_fit() -> None:
+def test_a_csv_reports_fields_of_wrong_types() -> None:
     csv = _csv("kind: ClusterServiceVersion\nmetadata: {}\nspec: {keywords: a}\n")
 
     assert ("spec", "keywords") in [difference.keys for difference in csv.differences]
 
 
-def test_values_keep_what_the_type_does_not_know() -> None:
+def test_values_keep_fields_that_the_type_does_not_have() -> None:
     csv = _csv("kind: ClusterServiceVersion\nspec: {x: 1}\n")
 
     assert csv.value["spec"] == {"x": 1}
@@ -99,7 +99,7 @@ def test_a_crd_has_an_api_for_each_version() -> None:
     assert [gvk.version for gvk in crd.gvks] == ["v1", "v2"]
 
 
-def test_an_old_crd_may_have_one_version_at_the_top() -> None:
+def test_an_old_crd_can_have_one_version_at_the_top_level() -> None:
     old = "apiextensions.k8s.io/v1beta1"
 
     assert _crd({"apiVersion": old, "spec": {"version": "v1"}}).versions[0]["name"] == "v1"
@@ -111,7 +111,7 @@ def test_an_old_crd_may_have_one_version_at_the_top() -> None:
     [("a", "b", "a/b"), ("a/", "b", "a/b"), ("", "b", "b"), ("a", "", "a"), ("", "", "."),
      ("/", "b", "/b")],
 )  # fmt: skip
-def test_places_begin_with_how_the_user_names_the_bundle(root: str, path: str, wanted: str) -> None:
+def test_places_begin_with_the_path_that_the_user_passed(root: str, path: str, wanted: str) -> None:
     assert model.join(root, path) == wanted
 
 

@@ -1,4 +1,4 @@
-"""Package manifests as bundles: channels, annotations, files, and what is refused."""
+"""Package manifests as bundles: channels, annotations, files, refused inputs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def annotations(tree: Tree, folder: str) -> dict[str, str]:
     return {key.removeprefix("operators.operatorframework.io"): named[key] for key in named}
 
 
-def test_each_folder_is_a_bundle_in_the_channels_whose_newest_csv_it_has() -> None:
+def test_each_directory_is_a_bundle_in_the_channels_that_have_its_csv_as_head() -> None:
     tree = package(
         **{
             "1.0.0__a.yaml": csv("1.0.0"),
@@ -70,7 +70,9 @@ def test_each_folder_is_a_bundle_in_the_channels_whose_newest_csv_it_has() -> No
     }
 
 
-def test_the_scorecard_moves_to_the_tests_and_the_builder_into_the_annotations() -> None:
+def test_the_scorecard_configuration_moves_to_the_tests_and_the_builder_into_the_annotations() -> (
+    None
+):
     config = b"apiVersion: scorecard.operatorframework.io/v1alpha3\nkind: Configuration\n"
     kept = "{operators.operatorframework.io/builder: b, other: c}"
     tree = package(**{"2.0.0__cog.csv.yaml": csv("2.0.0", kept), "2.0.0__sub__sc.yaml": config})
@@ -115,7 +117,9 @@ def test_the_only_channel_is_the_default_one() -> None:
         ),
     ],
 )
-def test_what_is_not_a_package_is_refused(files: dict[str, bytes], message: str) -> None:
+def test_a_directory_that_is_not_a_package_is_refused(
+    files: dict[str, bytes], message: str
+) -> None:
     with pytest.raises(InputError) as raised:
         package_bundles.bundles(package(**files), "pm")
 

@@ -1,4 +1,4 @@
-"""What tests of catalogs share: catalogs of a few lines that answer (`served`), bundles (`cog`)."""
+"""Fixtures for tests of catalogs: small catalogs that answer (`served`), bundles (`cog`)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def registry(*values: Value) -> RegistryApi:
 
 @pytest.fixture(scope="session")
 def served() -> SimpleNamespace:
-    """Makers of blobs, and of what answers about them."""
+    """Functions that create blobs, and the registry that serves them."""
     return SimpleNamespace(
         package=package,
         channel=channel,
@@ -129,9 +129,9 @@ COG_ANNOTATIONS = """annotations:
 
 @pytest.fixture
 def cog() -> Callable[..., Tree]:
-    """Makes the bundle of the operator `cog`: files by path, replaced, added, or left out by None.
+    """Return the bundle of the operator `cog` with files replaced, added or removed (None).
 
-    `csv` is a pair of texts, the first of which is replaced by the second in the CSV.
+    `csv` is a pair of texts: the second replaces the first in the CSV.
     """
 
     def make(files: dict[str, str | bytes | None] | None = None, *csv: str) -> Tree:

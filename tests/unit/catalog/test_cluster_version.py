@@ -1,4 +1,4 @@
-"""Bundles that are not for a cluster of a version."""
+"""Bundles that do not support the version of a cluster."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def maximum(version: Any) -> dict[str, Any]:
         ([metadata("1.30.0")], "1.29", ["its `minKubeVersion` is 1.30.0"]),
         ([metadata("1.30.0")], "1.29.9", ["its `minKubeVersion` is 1.30.0"]),
         ([metadata("1.30.0")], "v1.30", []),
-        ([metadata("1.30.2")], "1.30", []),  # a newer patch can be had
+        ([metadata("1.30.2")], "1.30", []),  # a newer patch version is available
         ([metadata("1.30.2")], "1.30.1", ["its `minKubeVersion` is 1.30.2"]),
         ([metadata("1.30.0")], "4.16", ["its `minKubeVersion` is 1.30.0"]),
         ([metadata("1.30.0")], "4.17", []),
@@ -64,7 +64,7 @@ def maximum(version: Any) -> dict[str, Any]:
         ([], "1.1", []),
     ],
 )
-def test_a_bundle_says_which_clusters_it_is_not_for(
+def test_a_bundle_declares_which_clusters_it_does_not_support(
     properties: list[dict[str, Any]], cluster: str, reasons: list[str]
 ) -> None:
     found = cluster_version.limits(bundle(*properties), ClusterVersion.parse(cluster))
@@ -73,6 +73,6 @@ def test_a_bundle_says_which_clusters_it_is_not_for(
 
 
 @pytest.mark.parametrize("text", ["", "1", "3.11", "5.0", "1.x", "1.30.1.1", ">=1.30", "v4.16-rc"])
-def test_other_versions_are_refused(text: str) -> None:
+def test_invalid_versions_are_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is not a version of Kubernetes or OpenShift"):
         ClusterVersion.parse(text)

@@ -1,4 +1,4 @@
-"""Images of catalogs: data alone, or with who serves it."""
+"""Images of catalogs: only data, or with a server."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def base(**options: object) -> images.Image:
     return images.configure(images.scratch(platform), options)
 
 
-def test_data_image_is_the_catalog_and_its_label() -> None:
+def test_a_data_image_has_the_catalog_and_its_label() -> None:
     made = catalog_image.image(CATALOG)
     assert isinstance(made, images.MultiPlatformImage)
     assert [dict(part.config.labels) for part in made.images] == [LABEL] * 4
 
 
-def test_opm_serves_with_its_own_words() -> None:
+def test_opm_serves_with_its_own_arguments() -> None:
     made = catalog_image.catalog_image(
         CATALOG, base(User="1001", WorkingDir="/w"), catalog_image.opm_server()
     )
@@ -46,7 +46,7 @@ def test_opm_serves_with_its_own_words() -> None:
     assert len(made.manifest.layers) == 1
 
 
-def test_our_server_comes_with_packages_and_probe_below_the_catalog() -> None:
+def test_the_server_of_olmkit_has_its_packages_and_probe_below_the_catalog() -> None:
     server = catalog_image.olmkit_server(PACKAGES, b"#!/bin/sh\n", "/opt/operator/lib")
     made = catalog_image.catalog_image(
         CATALOG, base(Env=["PATH=/bin", "PYTHONPATH=/else"]), server, created=7
@@ -60,11 +60,11 @@ def test_our_server_comes_with_packages_and_probe_below_the_catalog() -> None:
         "PYTHONPATH=/opt/operator/lib",
         "PYTHONUNBUFFERED=1",
     ]
-    assert made.config.run_options["User"] == "1001", "never root"
+    assert made.config.run_options["User"] == "1001", "the server must not run as root"
     assert made.config.value["created"] == "1970-01-01T00:00:07Z"
 
 
-def test_catalog_without_files_is_refused() -> None:
+def test_a_catalog_without_files_is_refused() -> None:
     with pytest.raises(InputError, match="is empty"):
         catalog_image.image(Tree())
     with pytest.raises(InputError, match="is empty"):
@@ -75,5 +75,5 @@ def test_catalog_without_files_is_refused() -> None:
     ("packages", "name"),
     [(["a"], "a-catalog:latest"), (["a", "b"], "catalog:latest"), ([], "catalog:latest")],
 )
-def test_the_name_comes_from_the_only_package(packages: list[str], name: str) -> None:
+def test_the_image_is_named_after_the_only_package(packages: list[str], name: str) -> None:
     assert catalog_image.default_tag(packages) == name

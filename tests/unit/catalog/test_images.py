@@ -1,4 +1,4 @@
-"""The images of a catalog: which, of which bundles, and in which roles."""
+"""The images of a catalog: their bundles and their roles."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_image_of_a_bundle_among_its_related_images_is_not_another_role() ->
     assert found.roles == (Role.BUNDLE,)
 
 
-def test_containers_and_variables_of_a_known_csv_count() -> None:
+def test_containers_and_variables_of_an_inlined_csv_count() -> None:
     pod = {
         "initContainers": [{"image": "r.example/init:1"}],
         "containers": [
@@ -86,5 +86,5 @@ def test_containers_and_variables_of_a_known_csv_count() -> None:
     }
 
 
-def test_a_bundle_without_an_image_brings_none() -> None:
+def test_a_bundle_without_an_image_adds_none() -> None:
     assert images.list_images(catalog_of({"name": "cog.v1", "image": ""}), {}) == ()

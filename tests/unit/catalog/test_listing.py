@@ -1,4 +1,4 @@
-"""Tables of what a catalog holds."""
+"""Tables of the contents of a catalog."""
 
 from __future__ import annotations
 
@@ -92,5 +92,5 @@ def test_columns_are_two_spaces_apart() -> None:
         (Filter(versions=VersionConstraint.parse(">=0.0.0")), []),
     ],
 )
-def test_a_filter_leaves_out_what_does_not_fit(wanted: Filter, names: list[str]) -> None:
+def test_a_filter_omits_rows_that_do_not_match(wanted: Filter, names: list[str]) -> None:
     assert [row.bundle for row in listing.bundles(_catalog(), wanted=wanted)] == names

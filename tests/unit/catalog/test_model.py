@@ -55,7 +55,7 @@ def test_blobs_are_linked_in_any_order() -> None:
     assert [channel.name for channel in catalog.entries_of["cog", "a"]] == ["stable", "fast"]
 
 
-def test_of_several_with_one_name_the_first_counts() -> None:
+def test_of_several_blobs_with_one_name_the_first_counts() -> None:
     catalog = _built(
         _package(),
         _package(defaultChannel="fast"),
@@ -74,7 +74,7 @@ def test_of_several_with_one_name_the_first_counts() -> None:
     assert len(catalog.outlines.bundles) == 2
 
 
-def test_what_belongs_nowhere_is_kept_aside() -> None:
+def test_blobs_without_an_owner_are_kept_separately() -> None:
     catalog = _built(_channel("stable", "a"), _package(""), {"schema": "vendor.note"})
 
     assert catalog.packages == {}
@@ -83,14 +83,14 @@ def test_what_belongs_nowhere_is_kept_aside() -> None:
 
 
 @pytest.mark.parametrize("versions", [(), ("1.0.0", "1.0.0"), ("v1",)])
-def test_a_bundle_may_have_no_version(versions: tuple[str, ...]) -> None:
+def test_the_version_of_a_bundle_is_optional(versions: tuple[str, ...]) -> None:
     catalog = _built(_package(), _channel("stable", "a"), _bundle("a", *versions))
 
     assert catalog.packages["cog"].bundles["a"].version is None
     assert catalog.packages["cog"].channels["stable"].entries["a"].version == model.NO_VERSION
 
 
-def test_deprecations_reach_what_they_mean() -> None:
+def test_deprecations_reach_their_targets() -> None:
     catalog = _built(
         _package(),
         _channel("stable", "a"),
@@ -112,7 +112,7 @@ def test_deprecations_reach_what_they_mean() -> None:
     assert package.bundles["a"].deprecation == ""
 
 
-def test_packages_are_chosen_by_name() -> None:
+def test_packages_are_selected_by_name() -> None:
     catalog = _built(_package("b"), _package("a"))
 
     assert [package.name for package in catalog.chosen()] == ["a", "b"]

@@ -1,4 +1,4 @@
-"""A catalog read back from its server."""
+"""A catalog that is read back from its server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_edges_and_versions_are_those_that_olm_sees() -> None:
     assert [hop.entry.name for hop in way.hops] == ["cache.v3"]
 
 
-def test_what_a_bundle_needs_is_what_its_properties_say() -> None:
+def test_the_requirements_of_a_bundle_are_its_properties() -> None:
     required = {"type": "olm.package.required", "value": '{"packageName":"db"}'}
     bundle = {"packageName": "cache", "channelName": "stable", "csvName": "cache.v1",
               "version": "1.0.0", "properties": [

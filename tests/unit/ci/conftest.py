@@ -16,13 +16,13 @@ BASES = ROOT / "tests" / "golden" / "bases"
 
 @pytest.fixture
 def program() -> Path:
-    """The path of olmkit."""
+    """Return the path of olmkit."""
     return Path(sys.executable).with_name("olmkit")
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A folder with a faulty bundle in `bundle` and a sound one in `sound bundle`."""
+    """Return a directory with a faulty bundle in `bundle` and a valid one in `sound bundle`."""
     folder = tmp_path / "repository"
     golden_inputs.copy(BASES.parent / "bundle_validate" / "faulty", folder)
     shutil.copytree(ROOT / "bundle/0.0.2", folder / "sound bundle")

@@ -1,4 +1,4 @@
-"""The action for GitHub: its scripts run in bash, with inputs as GitHub hands them over."""
+"""The action for GitHub: its scripts run in bash, with inputs as GitHub passes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INPUT = re.compile(r"\$\{\{ inputs\.([a-z-]+) \}\}")
 
 @dataclass(frozen=True)
 class Ended:
-    """How a step ended: its exit code, what it printed and its outputs."""
+    """The end of a step: its exit code, output and outputs."""
 
     code: int
     out: str
@@ -34,7 +34,7 @@ def action(root: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def step(action: dict[str, Any], repository: Path, tmp_path: Path, program: Path) -> Any:
-    """Runs a step by its name with inputs; others have their defaults."""
+    """Runs a step by its name with inputs; other inputs have their defaults."""
     temporary = tmp_path / "runner"
     temporary.mkdir()
 
@@ -50,7 +50,7 @@ def step(action: dict[str, Any], repository: Path, tmp_path: Path, program: Path
         outputs = tmp_path / "outputs"
         outputs.write_text("")
         done = subprocess.run(
-            # As GitHub calls `shell: bash`.
+            # GitHub runs `shell: bash` this way.
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", found["run"]],
             cwd=repository,
             env={
@@ -72,7 +72,7 @@ def step(action: dict[str, Any], repository: Path, tmp_path: Path, program: Path
     return run
 
 
-def test_no_script_has_an_expression_in_it(action: dict[str, Any]) -> None:
+def test_no_script_contains_an_expression(action: dict[str, Any]) -> None:
     for step in action["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
         for text in step.get("env", {}).values():
@@ -91,7 +91,7 @@ def test_findings_are_annotations_and_the_exit_code_is_that_of_olmkit(step: Any)
     assert done.out.rstrip().endswith("::error title=olmkit::olmkit ended with exit code 1")
 
 
-def test_a_sound_bundle_passes(step: Any) -> None:
+def test_a_valid_bundle_passes(step: Any) -> None:
     done = step("Run olmkit", path="sound bundle\n", args="--ignore\nCSV019\n\n")
     assert (done.code, done.outputs) == (0, {"exit-code": "0"})
     assert "::error" not in done.out
@@ -109,7 +109,7 @@ def test_an_upload_needs_no_file_name(step: Any) -> None:
     assert json.loads(Path(done.outputs["sarif"]).read_text())["version"] == "2.1.0"
 
 
-def test_a_run_that_fails_leaves_no_file_to_upload(step: Any, repository: Path) -> None:
+def test_a_failed_run_leaves_no_file_to_upload(step: Any, repository: Path) -> None:
     done = step("Run olmkit", path="missing", sarif="out.sarif")
     assert done.code == 2
     assert done.outputs == {"exit-code": "2"}
@@ -149,7 +149,7 @@ def test_generate_only_checks(step: Any, root: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["command", "path", "profile", "args", "sarif"])
-def test_no_input_is_code(step: Any, repository: Path, name: str, hostile: str) -> None:
+def test_no_input_is_executed_as_code(step: Any, repository: Path, name: str, hostile: str) -> None:
     before = set(repository.iterdir())
     done = step("Run olmkit", **{name: hostile})
     assert done.code in (1, 2)
@@ -168,7 +168,7 @@ def test_no_input_is_code(step: Any, repository: Path, name: str, hostile: str) 
         {"sarif": "a\nexit-code=0"},
     ],
 )
-def test_what_makes_no_sense_is_refused(step: Any, given: dict[str, str]) -> None:
+def test_invalid_inputs_are_refused(step: Any, given: dict[str, str]) -> None:
     done = step("Run olmkit", **given)
     assert (done.code, done.outputs) == (2, {"exit-code": "2"})
     assert done.out.startswith("::error title=olmkit::")

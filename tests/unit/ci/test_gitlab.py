@@ -27,7 +27,7 @@ def template(root: Path) -> dict[str, Any]:
 def job(
     request: pytest.FixtureRequest, template: dict[str, Any], repository: Path, program: Path
 ) -> Any:
-    """Runs a job by its name: GitLab joins the lines of both scripts in one shell."""
+    """Runs a job by its name: GitLab runs the lines of both scripts in one shell."""
 
     def run(name: str, **variables: str) -> subprocess.CompletedProcess[str]:
         words = [*template[template[name]["extends"]]["before_script"], *template[name]["script"]]
@@ -57,14 +57,14 @@ def test_a_faulty_bundle_fails_with_both_reports(job: Any, repository: Path) -> 
     assert suites.get("failures") != "0"
 
 
-def test_a_sound_bundle_passes_with_both_reports(job: Any, repository: Path) -> None:
+def test_a_valid_bundle_passes_with_both_reports(job: Any, repository: Path) -> None:
     done = job("olmkit-bundle-validate", OLMKIT_BUNDLE="sound bundle", OLMKIT_ARGS="--ignore\nCSV")
     assert done.returncode == 0, done.stderr
     assert json.loads((repository / REPORT).read_text()) == []
     assert (repository / JUNIT).exists()
 
 
-def test_a_bundle_that_is_missing_leaves_an_empty_report(job: Any, repository: Path) -> None:
+def test_a_missing_bundle_leaves_an_empty_report(job: Any, repository: Path) -> None:
     done = job("olmkit-bundle-validate", OLMKIT_BUNDLE="missing")
     assert done.returncode == 2
     assert "missing" in done.stderr
@@ -88,12 +88,14 @@ def test_generated_files_are_compared(job: Any, root: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("hostile", ["$(touch pwned)`touch pwned`", "'; touch pwned #"])
 @pytest.mark.parametrize("name", ["OLMKIT_BUNDLE", "OLMKIT_PROFILE", "OLMKIT_ARGS"])
-def test_no_variable_is_code(job: Any, repository: Path, name: str, hostile: str) -> None:
+def test_no_variable_is_executed_as_code(
+    job: Any, repository: Path, name: str, hostile: str
+) -> None:
     assert job("olmkit-bundle-validate", **{name: hostile}).returncode == 2
     assert not (repository / "pwned").exists()
 
 
-def test_the_package_is_installed_when_no_program_is_named(job: Any, tmp_path: Path) -> None:
+def test_the_package_is_installed_if_no_program_is_named(job: Any, tmp_path: Path) -> None:
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     for name in ("pip", "olmkit"):

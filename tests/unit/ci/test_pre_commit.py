@@ -1,4 +1,4 @@
-"""The hooks for pre-commit: their entries run as pre-commit runs them, in a repository."""
+"""The hooks for pre-commit: their entries run in a repository as pre-commit runs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-# The keys of a hook that pre-commit knows, of those that we could need.
+# The keys of a hook in pre-commit's format that these hooks could use.
 KEYS = {
     *("id", "name", "description", "entry", "args", "language", "files", "pass_filenames"),
     "additional_dependencies",
@@ -40,7 +40,7 @@ def run(
     )
 
 
-def test_every_hook_has_what_pre_commit_needs(hooks: dict[str, dict[str, Any]]) -> None:
+def test_every_hook_has_the_keys_that_pre_commit_requires(hooks: dict[str, dict[str, Any]]) -> None:
     assert sorted(hooks) == ["olmkit-bundle-validate", "olmkit-catalog-check", "olmkit-generate"]
     for hook in hooks.values():
         assert set(hook) <= KEYS
@@ -69,7 +69,7 @@ def test_dependencies_are_those_of_the_extra(hooks: dict[str, dict[str, Any]], r
         ("olmkit-generate", "PROJECTION", False),
     ],
 )
-def test_a_hook_runs_for_changes_that_concern_it(
+def test_a_hook_runs_for_changes_of_its_files(
     hooks: dict[str, dict[str, Any]], hook: str, path: str, runs: bool
 ) -> None:
     assert bool(re.search(hooks[hook]["files"], path)) is runs
@@ -86,17 +86,17 @@ def test_a_faulty_bundle_stops_the_commit(
     assert run(hook, repository, program, ["sound bundle", "--profile", "none"]).returncode == 2
 
 
-def test_a_sound_catalog_passes(
+def test_a_valid_catalog_passes(
     hooks: dict[str, dict[str, Any]], repository: Path, program: Path
 ) -> None:
     hook = hooks["olmkit-catalog-check"]
     catalog = next(path.parent for path in (repository / "all").rglob("*.yaml"))
     done = run(hook, repository, program, [str(catalog.relative_to(repository))])
     assert done.returncode == 0, done.stderr
-    assert run(hook, repository, program).returncode != 0  # there is no folder `catalog`
+    assert run(hook, repository, program).returncode != 0  # there is no directory `catalog`
 
 
-def test_generated_files_that_are_not_current_stop_the_commit(
+def test_generated_files_that_are_not_up_to_date_stop_the_commit(
     hooks: dict[str, dict[str, Any]], root: Path, tmp_path: Path, program: Path
 ) -> None:
     import shutil

@@ -1,4 +1,4 @@
-"""The workflows of this repository: what GitHub would refuse, and what would be unsafe."""
+"""The workflows of this repository: errors that GitHub would report, and unsafe settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _steps(workflow: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str,
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_keys_are_those_that_github_knows(path: Path) -> None:
+def test_keys_are_those_that_github_supports(path: Path) -> None:
     workflow = _load(path)
     assert set(workflow) <= TOP
     assert {"name", "on", "jobs", "permissions"} <= set(workflow)
@@ -59,7 +59,7 @@ def test_keys_are_those_that_github_knows(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_actions_are_pinned_and_permissions_are_the_least(path: Path) -> None:
+def test_actions_are_pinned_and_permissions_are_minimal(path: Path) -> None:
     workflow = _load(path)
     assert "write" not in str(workflow["permissions"])
     for job, step in _steps(workflow):
@@ -81,13 +81,13 @@ def test_scripts_are_bash_and_take_values_from_variables(path: Path, root: Path)
         if script is None:
             continue
         subprocess.run(["bash", "-n", "-c", script], check=True)
-        assert not EXPRESSION.search(script), "GitHub would paste the value into the script"
+        assert not EXPRESSION.search(script), "GitHub would insert the value into the script"
         for target in re.findall(r"\bmake (?:--silent )?([a-z-]+)", script):
             assert target in targets, f"no such target: {target}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_expressions_name_what_is_there(path: Path) -> None:
+def test_expressions_name_existing_values(path: Path) -> None:
     text = path.read_text()
     workflow = _load(path)
     ids = {step["id"] for _, step in _steps(workflow) if "id" in step}
@@ -104,7 +104,7 @@ def test_expressions_name_what_is_there(path: Path) -> None:
             )
 
 
-def test_a_tag_releases_only_what_was_tested() -> None:
+def test_a_tag_only_releases_tested_commits() -> None:
     jobs = _load(FOLDER / "release.yml")["jobs"]
     assert set(jobs["publish"]["needs"]) == {"build", "test"}
     assert set(jobs["image"]["needs"]) == {"build", "test"}

@@ -1,4 +1,4 @@
-"""The scripts for shells."""
+"""The completion scripts for shells."""
 
 from __future__ import annotations
 

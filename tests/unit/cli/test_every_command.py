@@ -1,7 +1,7 @@
-"""What holds for each command of the table: its output formats, its quiet mode, its options.
+"""Properties of every command: its output formats, its quiet mode, its options.
 
 A chain of commands, from an empty directory to a catalog and its pages, runs once with `-q` and
-once with `-o json`. Every other command runs where it cannot work.
+once with `-o json`. Every other command runs where it fails.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ catalog filter cat --package op
 catalog convert basic cat
 completion bash
 """
-# Commands with an answer that is no, or a machine that lacks something.
+# Commands whose answer is no, or whose machine lacks something.
 _MAY_END_WITH_1 = ("bundle diff", "bundle scorecard", "doctor")
 
 
@@ -123,7 +123,7 @@ def test_a_command_has_the_envelope_or_a_reason(path: str) -> None:
     assert _has_envelope(path) or path in WITHOUT_ENVELOPE
 
 
-def test_reasons_are_for_commands_and_in_the_reference(root: Path) -> None:
+def test_reasons_are_for_existing_commands_and_are_in_the_reference(root: Path) -> None:
     page = (root / "docs/reference/commands.md").read_text("utf-8")
     for path, reason in WITHOUT_ENVELOPE.items():
         assert path in COMMANDS
@@ -131,7 +131,7 @@ def test_reasons_are_for_commands_and_in_the_reference(root: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(COMMANDS.keys() - WITHOUT_ENVELOPE.keys()))
-def test_misuse_in_json_is_the_envelope(path: str, run: Run) -> None:
+def test_invalid_usage_with_json_is_the_envelope(path: str, run: Run) -> None:
     code, out, err = run(*path.split(), "-o", "json", "--unknown-option")
     assert (code, err) == (2, "")
     value = json.loads(out)
@@ -140,7 +140,7 @@ def test_misuse_in_json_is_the_envelope(path: str, run: Run) -> None:
 
 
 def _values(path: str) -> list[str]:
-    """Return arguments and required options that name what is not there."""
+    """Return arguments and required options that name missing files."""
     words = []
     for one in _loaded(path).params:
         if isinstance(one, click.Argument) and one.required:
@@ -153,9 +153,7 @@ def _values(path: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", sorted(COMMANDS.keys() - WITHOUT_ENVELOPE.keys()))
-def test_a_command_that_cannot_work_prints_the_envelope_and_nothing_else(
-    path: str, run: Run
-) -> None:
+def test_a_command_that_fails_only_prints_the_envelope(path: str, run: Run) -> None:
     code, out, err = run(*path.split(), "-o", "json", *_values(path))
     value = json.loads(out)
     _checked(value, path)
@@ -165,7 +163,7 @@ def test_a_command_that_cannot_work_prints_the_envelope_and_nothing_else(
 
 
 @pytest.mark.parametrize("path", sorted(COMMANDS.keys() - {"run"}))
-def test_a_command_that_cannot_work_is_quiet_but_for_its_error(path: str, run: Run) -> None:
+def test_a_command_that_fails_is_quiet_except_for_its_error(path: str, run: Run) -> None:
     code, out, err = run(*path.split(), "-q", *_values(path))
     assert code in (0, 1, 2, 3)
     assert code == 0 or out or err.startswith(("error", "warning"))
@@ -173,7 +171,7 @@ def test_a_command_that_cannot_work_is_quiet_but_for_its_error(path: str, run: R
     assert code != 0 or err == ""
 
 
-def test_a_chain_of_commands_prints_envelopes_only(run: Run) -> None:
+def test_a_chain_of_commands_only_prints_envelopes(run: Run) -> None:
     for line in CHAIN.splitlines():
         path = _path(line)
         if path in WITHOUT_ENVELOPE:
@@ -194,7 +192,7 @@ def test_a_chain_of_commands_is_quiet(run: Run) -> None:
         assert err == "" or path in _MAY_END_WITH_1, (line, err)
 
 
-def test_each_local_command_is_in_the_chain_or_known_to_need_more() -> None:
+def test_each_local_command_is_in_the_chain_or_needs_something_else() -> None:
     ran = {_path(line) for line in (CHAIN + BLOBS).splitlines()}
     needs_more = {
         # a cluster
@@ -226,7 +224,7 @@ def test_each_option_is_read(path: str, root: Path) -> None:
     while function is not None:
         (made,) = ast.parse(textwrap.dedent(inspect.getsource(function.__code__))).body
         assert isinstance(made, ast.FunctionDef)
-        # A function with `**words` gives the rest to others of its module.
+        # A function with `**words` passes the rest to other functions of its module.
         searched = [ast.parse(Path(function.__code__.co_filename).read_text("utf-8"))]
         nodes = [
             node for line in (searched if made.args.kwarg else made.body) for node in ast.walk(line)
@@ -234,7 +232,7 @@ def test_each_option_is_read(path: str, root: Path) -> None:
         read |= {node.id for node in nodes if isinstance(node, ast.Name)}
         read |= {node.value for node in nodes if isinstance(node, ast.Constant)}
         function = getattr(function, "__wrapped__", None)
-    # What goes whole into a request is read as an attribute of it.
+    # An object that is passed on as a whole is read as an attribute.
     rest = {one.name for one in _loaded(path).params} - read
     assert {name for name in rest if not re.search(rf"\.{name}\b", _jobs(root))} == set()
 

@@ -1,4 +1,4 @@
-"""Each exit code of README's table is provoked; commands that wait for a server are interrupted."""
+"""Each exit code in the README's table is provoked; commands that wait are interrupted."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_readme_lists_all_exit_codes() -> None:
     ],
 )
 @pytest.mark.parametrize("form", [(), ("-o", "json")])
-def test_exit_code_does_not_depend_on_the_output_format(
+def test_the_exit_code_does_not_depend_on_the_output_format(
     words: str,
     code: int,
     form: tuple[str, ...],
@@ -75,7 +75,7 @@ def test_exit_code_does_not_depend_on_the_output_format(
 
 @pytest.mark.parametrize("line", WAITING.splitlines())
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_command_that_waits_for_a_server_is_interrupted(
+def test_a_command_that_waits_for_a_server_is_interrupted(
     line: str, sent: signal.Signals, silent: socket.socket, tmp_path: Path
 ) -> None:
     port = silent.getsockname()[1]
@@ -102,7 +102,7 @@ def test_command_that_waits_for_a_server_is_interrupted(
 
 
 @pytest.mark.parametrize("command", ["hub", "catalog"])
-def test_server_that_is_terminated_ends_with_0(command: str, tmp_path: Path) -> None:
+def test_a_server_that_is_terminated_ends_with_0(command: str, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "olmkit", command, "serve", str(ROOT / "catalog"), "--port", "0"],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""What commands import: the structure behind the time that they take to start."""
+"""The imports of commands, which determine their start-up time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def modules(line):
 json.dump([modules(line) for line in json.load(sys.stdin)], sys.stdout)
 """
 
-# What helps must not load: only the command line itself is needed for them.
+# Modules that help must not load: it only needs the command line itself.
 _PARTS = [
     "apis",
     "bundle",
@@ -83,7 +83,7 @@ def _parent(name: str, packages: Iterable[str]) -> bool:
     return any(name.startswith(package + ".") for package in packages)
 
 
-def test_the_help_of_no_command_imports_what_the_command_does() -> None:
+def test_the_help_of_a_command_does_not_import_its_job() -> None:
     lines = [[*path.split(), "--help"] for path in COMMANDS]
     packages = [f"olmkit.{part}" for part in _PARTS]
     found = {
@@ -95,7 +95,7 @@ def test_the_help_of_no_command_imports_what_the_command_does() -> None:
 
 NETWORK = ("aiohttp", "asyncio", "grpc", "ssl", "yarl")
 UNUSED = ("jinja2", "jsonschema", "pydantic", "rich", "olmkit.hub", "olmkit.runtime")
-# What work on local files must not load, by the command.
+# Modules that work on local files must not load, by command.
 LOCAL: list[tuple[str, tuple[str, ...]]] = [
     ("catalog validate catalog", ("olmkit.olm", "olmkit.project", "olmkit.apis")),
     ("catalog render catalog", ("olmkit.olm", "olmkit.project", "olmkit.apis")),
@@ -120,7 +120,7 @@ LOCAL: list[tuple[str, tuple[str, ...]]] = [
 ]
 
 
-def test_local_work_imports_neither_the_network_nor_other_parts() -> None:
+def test_local_work_imports_neither_the_network_nor_other_packages() -> None:
     found = {
         line: below(modules, *NETWORK, *UNUSED, *more)
         for (line, more), modules in zip(

@@ -36,7 +36,7 @@ def _misuse(message: str, command: str) -> str:
 
 
 @pytest.mark.parametrize("path", sorted(COMMANDS))
-def test_a_summary_in_the_table_is_what_the_command_says(path: str) -> None:
+def test_a_summary_in_the_table_is_that_of_the_command(path: str) -> None:
     leaf = _loaded(path)
     assert COMMANDS[path].summary == (leaf.help or "").split("\n\n")[0].replace("\n", " ").strip()
     assert COMMANDS[path].summary.endswith(".")
@@ -58,7 +58,7 @@ def test_a_group_lists_its_commands(path: str, capsys: pytest.CaptureFixture[str
     assert "Commands:" in capsys.readouterr().out
 
 
-def test_the_help_of_olmkit_is_divided_and_leaves_no_command_out(
+def test_the_help_of_olmkit_has_sections_and_lists_every_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     main.run(["--help"])
@@ -124,7 +124,7 @@ def test_a_mistyped_command_is_suggested(capsys: pytest.CaptureFixture[str]) -> 
         ("generate packagemanifests", "bundle generate"),
     ],
 )
-def test_names_of_other_tools_are_understood(
+def test_names_of_other_tools_are_recognized(
     typed: str, meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(typed.split()) == 2
@@ -135,7 +135,7 @@ def test_names_of_other_tools_are_understood(
 
 
 @pytest.mark.parametrize("line", ["generate crd", "run -- bundle", "generate"])
-def test_commands_of_ours_with_the_name_of_such_a_group_are_commands(
+def test_commands_of_olmkit_with_the_name_of_such_a_group_are_commands(
     line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, *rest = line.split()
@@ -143,7 +143,7 @@ def test_commands_of_ours_with_the_name_of_such_a_group_are_commands(
     assert "no such command" not in capsys.readouterr().err
 
 
-def test_what_is_suggested_exists() -> None:
+def test_a_suggestion_exists() -> None:
     for meant in other_names.KNOWN.values():
         words = [word for word in meant.split() if not word.startswith("--")]
         path = " ".join(words)
@@ -154,7 +154,7 @@ def test_what_is_suggested_exists() -> None:
 
 
 @pytest.mark.parametrize("typed", other_names.KNOWN)
-def test_every_known_name_is_answered_with_what_does_the_same(
+def test_every_known_name_has_the_command_with_the_same_purpose_as_suggestion(
     typed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(typed.split()) == 2
@@ -204,7 +204,7 @@ def test_a_group_alone_prints_its_help(
         (["completion", "csh"], "invalid value for `{bash|zsh|fish}`: `csh` is not one of"),
     ],
 )
-def test_errors_of_usage_have_the_form_of_all_others(
+def test_usage_errors_have_the_same_form_as_other_errors(
     words: list[str], error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(words) == 2
@@ -249,7 +249,7 @@ def test_the_hint_names_the_command_that_was_typed(
         ["init", "--domain", "x" * 3000, "d"],
     ],
 )
-def test_an_error_repeats_little_of_what_was_typed(
+def test_an_error_shortens_what_was_typed(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(words) in (1, 2)
@@ -257,7 +257,7 @@ def test_an_error_repeats_little_of_what_was_typed(
     assert "x" * (texts.MOST + 1) not in said.out + said.err
 
 
-def test_quiet_makes_a_project_without_a_word(
+def test_quiet_creates_a_project_without_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["init", "-q", str(tmp_path / "toy"), "--domain", "example.com"]
@@ -307,7 +307,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
     ],
     ids=lambda value: str(value) if isinstance(value, int) else type(value).__name__,
 )
-def test_the_exit_code_says_the_cause(
+def test_the_exit_code_depends_on_the_cause(
     failing: list[BaseException],
     error: BaseException,
     code: int,
@@ -356,7 +356,7 @@ def test_help_is_not_suggested_next_to_an_option() -> None:
         ("--dry-run=false", "omit `--dry-run`"),
     ],
 )
-def test_value_of_a_flag_is_a_hint(
+def test_the_value_of_a_flag_is_a_hint(
     argument: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(["edit", argument]) == 2
@@ -375,19 +375,19 @@ def test_choices_of_a_missing_argument_are_on_one_line() -> None:
 
 
 @pytest.mark.parametrize("value", ["q" * 10_000, "q " * 5_000])
-def test_extra_argument_is_named_and_cut(value: str) -> None:
+def test_an_extra_argument_is_named_and_cut(value: str) -> None:
     said = _misuse(f"Got unexpected extra argument ({value})", "olmkit x")
     assert said.startswith("error: unexpected argument `q")
     assert len(said) < 300
 
 
 @pytest.mark.usefixtures("failing")
-def test_misuse_in_json_is_one_value_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_usage_in_json_is_one_value_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["fail", "--nothing", "-o", "json"]) == 2
     assert "nothing" in json.loads(capsys.readouterr().out)["error"]["message"]
 
 
-def test_a_fault_of_ours_shows_its_traceback_with_debug(
+def test_an_internal_error_shows_its_traceback_with_debug(
     failing: list[BaseException], capsys: pytest.CaptureFixture[str]
 ) -> None:
     failing.append(ValueError("oops"))
@@ -421,7 +421,7 @@ def test_a_closed_pipe_is_not_an_error() -> None:
     assert done.stdout.strip() in {"0", "141"}
 
 
-def test_an_answer_of_the_disk_that_is_unexpected_is_the_worlds(
+def test_an_unexpected_error_of_the_disk_is_exit_code_3(
     failing: list[BaseException], capsys: pytest.CaptureFixture[str]
 ) -> None:
     failing.append(PermissionError(13, "Permission denied", "secret/bundle"))
@@ -429,7 +429,9 @@ def test_an_answer_of_the_disk_that_is_unexpected_is_the_worlds(
     assert capsys.readouterr().err == "error: cannot access `secret/bundle`: permission denied\n"
 
 
-def test_a_name_too_long_for_a_file_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_is_too_long_for_a_file_is_invalid_usage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for words in ("bundle validate", "catalog validate", "catalog list packages", "bundle build"):
         assert main.run([*words.split(), "a" * 5000]) == 2
         error = capsys.readouterr().err
@@ -437,9 +439,7 @@ def test_a_name_too_long_for_a_file_is_misuse(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("path", sorted(set(COMMANDS) - {"completion"}))
-def test_an_argument_that_is_there_and_empty_is_misuse(
-    path: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_argument_is_invalid_usage(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     leaf = _loaded(path)
     arguments = [param for param in leaf.params if isinstance(param, click.Argument)]
     assert main.run([*path.split(" "), *([""] * max(1, len(arguments)))]) == 2
@@ -459,7 +459,7 @@ def test_an_argument_that_is_there_and_empty_is_misuse(
     ],
 )
 @pytest.mark.usefixtures("failing")
-def test_misuse_is_reported_in_the_form_that_was_asked_for(
+def test_invalid_usage_is_reported_in_the_requested_format(
     words: list[str], is_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(["fail", "--nothing", *words]) == 2
@@ -469,7 +469,7 @@ def test_misuse_is_reported_in_the_form_that_was_asked_for(
 
 
 @pytest.mark.usefixtures("failing")
-def test_the_form_in_the_environment_holds_for_misuse_too(
+def test_the_format_in_the_environment_also_applies_to_invalid_usage(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OLMKIT_OUTPUT", "json")
@@ -477,14 +477,16 @@ def test_the_form_in_the_environment_holds_for_misuse_too(
     assert "nothing" in json.loads(capsys.readouterr().out)["error"]["message"]
 
 
-def test_the_form_of_blobs_is_not_the_form_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_format_of_blobs_is_not_the_format_of_errors(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main.run(["catalog", "render", "--nothing", "-o", "json"]) == 2
     seen = capsys.readouterr()
     assert seen.out == ""
     assert "nothing" in seen.err
 
 
-def test_a_fault_of_ours_in_json_is_one_value_on_stdout(
+def test_an_internal_error_in_json_is_one_value_on_stdout(
     failing: list[BaseException], capsys: pytest.CaptureFixture[str]
 ) -> None:
     failing.append(ValueError("oops"))
@@ -504,7 +506,9 @@ def test_a_fault_of_ours_in_json_is_one_value_on_stdout(
         ("<&-", 0, ""),
     ],
 )
-def test_streams_that_are_full_or_closed(redirection: str, code: int, error: str) -> None:
+def test_full_and_closed_streams_have_their_exit_codes(
+    redirection: str, code: int, error: str
+) -> None:
     for words in ("--help", "completion bash", "bundle validate --list-rules"):
         done = subprocess.run(  # noqa: S602 - the shell's redirections are what is tested
             f"{sys.executable} -m olmkit {words} {redirection}",
@@ -528,7 +532,7 @@ def test_an_error_that_cannot_be_written_has_its_exit_code() -> None:
             assert done.returncode == code
 
 
-def test_results_are_utf_8_whatever_the_terminal_has(tmp_path: Path) -> None:
+def test_results_are_utf_8_in_every_terminal(tmp_path: Path) -> None:
     environment = {
         **os.environ,
         "LC_ALL": "C.UTF-8",

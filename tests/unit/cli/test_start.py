@@ -1,4 +1,4 @@
-"""The first page of help is the one that the library of the command line would write."""
+"""The first page of help is the one that the command-line library would print."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from olmkit import __version__
 from olmkit.cli import start
 from olmkit.cli.main import root
 
-# Runs a command line as the program does, and prints the modules at the end to stderr.
+# Runs a command line as the program does, and prints the loaded modules to stderr.
 _PROGRAM = """
 import sys
 from olmkit.cli import start
@@ -50,7 +50,7 @@ def test_the_library_is_not_imported_for_it(arguments: list[str]) -> None:
     assert done.stdout == wanted
 
 
-def test_all_else_is_the_work_of_the_program() -> None:
+def test_every_other_command_line_is_passed_to_the_program() -> None:
     done = run("bundle", "--help")
     assert done.stdout.startswith("Usage: olmkit bundle ")
     assert "click" in done.stderr.split()

@@ -14,7 +14,7 @@ from olmkit.edges import disk
 from olmkit.edges.folder import Folder
 
 
-def test_a_tree_survives_the_disk(tmp_path: Path) -> None:
+def test_a_written_tree_is_read_back(tmp_path: Path) -> None:
     wanted = Tree({"a/b.yaml": b"1\n", "run": File(b"#!/bin/sh\n", 0o755)})
 
     disk.apply(tmp_path, tree.diff(wanted, Tree()))
@@ -24,7 +24,7 @@ def test_a_tree_survives_the_disk(tmp_path: Path) -> None:
     assert list(found) == ["a/b.yaml", "run"]
 
 
-def test_removed_files_take_their_empty_folders_with_them(tmp_path: Path) -> None:
+def test_empty_directories_of_removed_files_are_removed(tmp_path: Path) -> None:
     (tmp_path / "a/b").mkdir(parents=True)
     (tmp_path / "a/b/c").write_bytes(b"")
     (tmp_path / "a/keep").write_bytes(b"")
@@ -36,7 +36,7 @@ def test_removed_files_take_their_empty_folders_with_them(tmp_path: Path) -> Non
     assert not (tmp_path / "a/b").exists()
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_debris(
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "f"
@@ -53,14 +53,14 @@ def test_a_failed_write_leaves_the_old_file_and_no_debris(
     assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
 
 
-def test_a_missing_folder_is_reported_by_name(tmp_path: Path) -> None:
+def test_a_missing_directory_is_reported_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"nothing` does not exist"):
         disk.read_tree(tmp_path / "nothing")
     with pytest.raises(ConfigurationError, match="does not exist"):
         disk.read_file(tmp_path / "nothing")
 
 
-def test_a_file_is_not_a_folder_and_a_folder_not_a_file(tmp_path: Path) -> None:
+def test_a_file_is_not_a_directory_and_a_directory_is_not_a_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
     with pytest.raises(ConfigurationError, match="is not a folder"):
         disk.read_tree(tmp_path / "f")
@@ -89,7 +89,7 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f"]
 
 
-def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "secret").write_bytes(b"s")
     (tmp_path / "in" / "link").symlink_to(tmp_path / "secret")
@@ -97,19 +97,19 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
         disk.read_tree(tmp_path / "in")
 
 
-def test_a_link_inside_the_folder_is_followed(tmp_path: Path) -> None:
+def test_a_link_inside_the_directory_is_followed(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"1")
     (tmp_path / "link").symlink_to("f")
     assert disk.read_tree(tmp_path).data("link") == b"1"
 
 
-def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
+def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("gone")
     with pytest.raises(ConfigurationError, match="does not exist"):
         disk.read_tree(tmp_path)
 
 
-def test_sizes_are_bounded(tmp_path: Path) -> None:
+def test_sizes_are_limited(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 100)
     (tmp_path / "b").write_bytes(b"x" * 100)
     with pytest.raises(InputError, match="is 0 MB; the limit"):
@@ -118,7 +118,7 @@ def test_sizes_are_bounded(tmp_path: Path) -> None:
         disk.read_tree(tmp_path, total_limit=150)
 
 
-def test_a_failure_at_a_later_file_leaves_the_earlier_ones_as_they_were(
+def test_an_error_in_a_later_file_restores_the_earlier_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a").write_bytes(b"old")
@@ -140,14 +140,14 @@ def test_a_failure_at_a_later_file_leaves_the_earlier_ones_as_they_were(
     assert (tmp_path / "a").read_bytes() == b"old"
 
 
-def test_a_name_of_many_bytes_can_be_written(tmp_path: Path) -> None:
+def test_a_name_with_many_bytes_can_be_written(tmp_path: Path) -> None:
     wanted = Tree({"ü" * 120: b"1"})
     disk.apply(tmp_path, tree.diff(wanted, Tree()))
     assert disk.read_tree(tmp_path) == wanted
 
 
 @pytest.mark.parametrize("read", [disk.read_tree, Folder], ids=["read_tree", "Folder"])
-def test_a_folder_that_cannot_be_listed_is_reported_and_not_taken_as_empty(
+def test_an_unreadable_directory_is_reported_and_is_not_empty(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Path], Tree]
 ) -> None:
     (tmp_path / "closed").mkdir()
@@ -164,7 +164,7 @@ def test_a_folder_that_cannot_be_listed_is_reported_and_not_taken_as_empty(
 
 
 @pytest.mark.parametrize("read", [disk.read_tree, Folder], ids=["read_tree", "Folder"])
-def test_what_a_killed_program_left_is_not_read_and_swept_later(
+def test_files_of_a_killed_program_are_not_read_and_are_removed_later(
     tmp_path: Path, read: Callable[[Path], Tree]
 ) -> None:
     left = tmp_path / ".olmkit-abcd1234.tmp"
@@ -180,7 +180,7 @@ def test_what_a_killed_program_left_is_not_read_and_swept_later(
 
 
 @pytest.mark.parametrize("found", [Tree(), Tree({"a": b"old"})], ids=["new", "old"])
-def test_a_file_that_another_program_wrote_meanwhile_is_left_alone(
+def test_a_file_that_another_program_wrote_in_the_meantime_is_kept(
     tmp_path: Path, found: Tree
 ) -> None:
     (tmp_path / "a").write_bytes(b"theirs")
@@ -190,7 +190,7 @@ def test_a_file_that_another_program_wrote_meanwhile_is_left_alone(
 
 
 @pytest.mark.parametrize("in_memory", [1, 1_000_000])
-def test_pieces_are_gathered_before_the_first_is_given(
+def test_pieces_are_collected_before_the_first_is_returned(
     monkeypatch: pytest.MonkeyPatch, in_memory: int
 ) -> None:
     monkeypatch.setattr(disk, "_IN_MEMORY", in_memory)
@@ -205,7 +205,7 @@ def test_pieces_are_gathered_before_the_first_is_given(
         pytest.fail("there was a stream")
 
 
-def test_no_room_for_what_is_gathered_is_an_error_with_a_place() -> None:
+def test_a_full_disk_during_the_collection_is_an_error_with_a_place() -> None:
     def full() -> Iterator[bytes]:
         yield b"first"
         raise OSError(28, "No space left on device")

@@ -1,4 +1,4 @@
-"""A folder whose files are read when they are asked for."""
+"""A directory whose files are read on request."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_file_beyond_the_limit_is_refused(folder: Path) -> None:
         list(tree.chunks("b.yaml"))
 
 
-def test_links_inside_are_followed_and_others_refused(folder: Path, tmp_path: Path) -> None:
+def test_links_inside_are_followed_and_others_are_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     (folder / "inside").symlink_to("sub/a.yaml")
     (folder / "outside").symlink_to(tmp_path / "secret")
@@ -75,14 +75,14 @@ def test_links_inside_are_followed_and_others_refused(folder: Path, tmp_path: Pa
             tree.data(name)
 
 
-def test_what_is_not_a_regular_file_is_refused(folder: Path) -> None:
+def test_a_special_file_is_refused(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
 
     with pytest.raises(InputError, match="not a regular file"):
         Folder(folder).data("pipe")
 
 
-def test_only_a_folder_is_a_folder(folder: Path) -> None:
+def test_only_a_directory_is_accepted(folder: Path) -> None:
     with pytest.raises(ConfigurationError, match="does not exist"):
         Folder(folder / "gone")
     with pytest.raises(ConfigurationError, match="not a folder"):

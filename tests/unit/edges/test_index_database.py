@@ -1,4 +1,4 @@
-"""Reading index databases: whatever the file, rows or a refusal."""
+"""Reading index databases: any file results in rows or an error."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_rows_of_a_file_and_of_its_bytes_are_the_same(file: Path) -> None:
     assert not index_database.is_database(file.parent / "none")
 
 
-def test_the_file_stays_as_it_is(file: Path) -> None:
+def test_the_file_is_unchanged(file: Path) -> None:
     file.chmod(0o444)
     before = file.read_bytes()
 
@@ -74,7 +74,7 @@ def test_values_of_any_type_are_read_as_text(file: Path) -> None:
     assert found.entries[1].depth is None
 
 
-def test_parts_that_an_old_form_lacks_are_none(tmp_path: Path) -> None:
+def test_tables_that_an_old_schema_lacks_are_none(tmp_path: Path) -> None:
     found = read(index_databases.write(tmp_path / "old.db", index_databases.cog(), form=0))
 
     assert (found.properties, found.dependencies, found.related_images) == (None, None, None)
@@ -99,7 +99,7 @@ def test_views_and_virtual_tables_are_not_tables(file: Path, statements: list[st
     try:
         run(file, *statements)
     except sqlite3.OperationalError as error:
-        pytest.skip(f"this SQLite cannot make one: {error}")
+        pytest.skip(f"this SQLite cannot create one: {error}")
 
     with pytest.raises(InputError, match="has no table `package`"):
         read(file)
@@ -117,14 +117,14 @@ def test_computed_columns_are_not_computed(file: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 10, 100])
-def test_what_is_not_a_database_is_refused(file: Path, size: int) -> None:
+def test_a_file_that_is_not_a_database_is_refused(file: Path, size: int) -> None:
     file.write_bytes(b"x" * size)
 
     with pytest.raises(InputError, match="is not a SQLite database, or it is encrypted"):
         read(file)
 
 
-def test_another_database_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
+def test_another_database_is_refused_with_the_missing_tables(tmp_path: Path) -> None:
     file = tmp_path / "other.db"
     run(file, "CREATE TABLE package (name)")
 
@@ -133,7 +133,7 @@ def test_another_database_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [16, 60, 100, 4096, 5000, 12000])
-def test_a_file_that_ends_early_is_refused(file: Path, kept: int) -> None:
+def test_a_truncated_file_is_refused(file: Path, kept: int) -> None:
     file.write_bytes(file.read_bytes()[:kept])
 
     with pytest.raises(InputError, match=r"cannot be read|not an index of operators"):
@@ -141,7 +141,7 @@ def test_a_file_that_ends_early_is_refused(file: Path, kept: int) -> None:
 
 
 @pytest.mark.property
-def test_damage_anywhere_is_refused_or_read(file: Path) -> None:
+def test_a_damaged_file_is_refused_or_read(file: Path) -> None:
     data = file.read_bytes()
     for place in range(0, len(data), 97):
         damaged = bytearray(data)
@@ -150,7 +150,7 @@ def test_damage_anywhere_is_refused_or_read(file: Path) -> None:
             read(bytes(damaged))
 
 
-def test_rows_that_share_pages_without_end_are_refused(
+def test_rows_that_share_pages_in_a_cycle_are_refused(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_database, "_MAX_ROWS", 4)
@@ -165,7 +165,7 @@ def test_rows_that_share_pages_without_end_are_refused(
 
 
 @pytest.mark.parametrize("ending", ["-wal", "-journal"])
-def test_changes_that_are_not_in_the_file_yet_are_refused(file: Path, ending: str) -> None:
+def test_changes_that_are_not_yet_in_the_file_are_refused(file: Path, ending: str) -> None:
     pending = file.with_name(f"index.db{ending}")
     pending.write_bytes(b"x")
 

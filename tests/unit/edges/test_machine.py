@@ -1,4 +1,4 @@
-"""What this machine has."""
+"""The programs and packages of this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_extras_are_those_of_the_distribution_and_each_has_a_purpose() -> None:
     assert set(extras) - {"all"} == set(doctor.EXTRAS)
 
 
-def test_what_is_not_installed_has_no_extras_and_no_version() -> None:
+def test_a_missing_distribution_has_no_extras_and_no_version() -> None:
     assert machine.extras_of("no-such-distribution") == {}
     assert machine.version_of("no-such-distribution") == ""
     assert machine.version_of("click") == importlib.metadata.version("click")

@@ -1,4 +1,4 @@
-"""A generated folder is the old one or the new one; what others put there stays."""
+"""A generated directory is the old one or the new one; other files in it stay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_new_folder_is_there_when_it_is_finished(tmp_path: Path) -> None:
+def test_a_new_directory_appears_when_it_is_complete(tmp_path: Path) -> None:
     root = tmp_path / "a" / "hub"
     with NextFolder(root) as folder:
         folder.write("p/x/index.html", b"new")
@@ -39,7 +39,7 @@ def test_a_new_folder_is_there_when_it_is_finished(tmp_path: Path) -> None:
     assert [path.name for path in root.parent.iterdir()] == ["hub"]
 
 
-def test_nothing_is_left_of_a_folder_that_is_not_finished(tmp_path: Path) -> None:
+def test_an_incomplete_directory_is_removed(tmp_path: Path) -> None:
     with NextFolder(tmp_path / "a" / "hub") as folder:
         folder.write("index.html", b"new")
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ import pytest
 from olmkit.edges import paths
 
 
-def test_a_path_without_anything_there(tmp_path: Path) -> None:
+def test_a_missing_path_has_no_properties(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
 
     assert not paths.exists(missing)
@@ -19,7 +19,7 @@ def test_a_path_without_anything_there(tmp_path: Path) -> None:
     assert paths.entries(missing) == []
 
 
-def test_entries_are_sorted_and_chosen_by_pattern(tmp_path: Path) -> None:
+def test_entries_are_sorted_and_selected_by_pattern(tmp_path: Path) -> None:
     for name in ("b.yaml", "a.yaml", ".c", "d.txt"):
         (tmp_path / name).write_text("")
 
@@ -48,7 +48,7 @@ def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert paths.expand("~/x") == Path("/home/me/x")
 
 
-def test_size_time_and_mode_of_a_file(tmp_path: Path) -> None:
+def test_a_file_has_size_time_and_mode(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("four")
     os.utime(file, ns=(5, 7))
@@ -58,13 +58,13 @@ def test_size_time_and_mode_of_a_file(tmp_path: Path) -> None:
     assert paths.mode(file) == 0o640
 
 
-def test_a_temporary_folder_goes_at_the_end() -> None:
+def test_a_temporary_directory_is_removed_at_the_end() -> None:
     with paths.temporary_folder() as folder:
         (folder / "file").write_text("")
     assert not folder.exists()
 
 
-def test_the_folder_of_an_operator_that_was_killed_goes_with_the_next_one(
+def test_the_directory_of_a_killed_operator_is_removed_with_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -82,7 +82,7 @@ def test_the_folder_of_an_operator_that_was_killed_goes_with_the_next_one(
         assert not left.exists()
         assert beginning.exists()
         assert (elsewhere / "lock").exists()
-        # That of one that works stays.
+        # The directory of a running operator stays.
         with paths.operator_folder() as second:
             assert first.exists()
             assert second != first

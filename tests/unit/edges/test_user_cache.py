@@ -1,4 +1,4 @@
-"""Where what can be got again is kept."""
+"""Where files that can be fetched again are kept."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from olmkit.edges import user_cache
         ({"HOME": "/c"}, "/c/.cache/olmkit/bundles"),
     ],
 )
-def test_the_folder_is_the_users(environment: dict[str, str], expected: str) -> None:
+def test_the_directory_belongs_to_the_user(environment: dict[str, str], expected: str) -> None:
     assert user_cache.folder(environment, "bundles") == Path(expected)
 
 
-def test_no_folder_that_others_can_write_to() -> None:
+def test_a_directory_that_other_users_can_write_to_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="the bundles cache has no folder") as raised:
         user_cache.folder({}, "bundles")
     assert raised.value.hint == "set `OLMKIT_CACHE` to a folder that only you can write to"

@@ -1,4 +1,4 @@
-"""A folder that changes at one moment."""
+"""A directory that changes atomically."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def filled(folder: Path) -> Path:
     return folder
 
 
-def test_a_new_folder_appears_whole(tmp_path: Path) -> None:
+def test_a_new_directory_appears_complete(tmp_path: Path) -> None:
     whole_folder.apply(tmp_path / "bundle", diff(NEW, Tree()))
 
     assert disk.read_tree(tmp_path / "bundle") == NEW
     assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
 
 
-def test_a_folder_changes_and_keeps_other_files(tmp_path: Path) -> None:
+def test_a_directory_changes_and_keeps_other_files(tmp_path: Path) -> None:
     root = filled(tmp_path / "bundle")
     inode = root.stat().st_ino
 
@@ -43,7 +43,7 @@ def test_a_folder_changes_and_keeps_other_files(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
 
 
-def test_a_file_that_changed_meanwhile_is_not_lost(tmp_path: Path) -> None:
+def test_a_file_that_changed_in_the_meantime_is_not_lost(tmp_path: Path) -> None:
     root = filled(tmp_path / "bundle")
     (root / "a.yaml").write_text("edited")
 
@@ -55,7 +55,7 @@ def test_a_file_that_changed_meanwhile_is_not_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reason", ["link", "current folder", "repository", "no exchange"])
-def test_where_it_cannot_be_exchanged_each_file_is_replaced(
+def test_without_an_atomic_exchange_each_file_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
     real = filled(tmp_path / "real")
@@ -92,7 +92,7 @@ while True:
 """
 
 
-def test_a_process_that_is_killed_leaves_the_old_or_the_new_files(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_the_old_or_the_new_files(tmp_path: Path) -> None:
     root = tmp_path / "bundle"
     disk.apply(root, diff(Tree({f"{n}.yaml": b"0" for n in range(40)}), Tree()))
     for attempt in range(6):
@@ -104,7 +104,7 @@ def test_a_process_that_is_killed_leaves_the_old_or_the_new_files(tmp_path: Path
         assert len(contents) == 1
 
 
-def test_what_a_killed_process_left_next_to_the_folder_is_swept(tmp_path: Path) -> None:
+def test_files_of_a_killed_process_next_to_the_directory_are_removed(tmp_path: Path) -> None:
     left = tmp_path / ".olmkit-left.tmp"
     (left / "new").mkdir(parents=True)
     os.utime(left, (1, 1))

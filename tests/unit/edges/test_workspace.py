@@ -1,4 +1,4 @@
-"""A folder with files laid over it that are not written yet."""
+"""A directory with pending files on top of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path, Tree({"a/both": b"after", "b/new": b"new"}))
 
 
-def test_what_is_pending_counts_as_written(workspace: Workspace) -> None:
+def test_pending_files_count_as_written(workspace: Workspace) -> None:
     assert [workspace.read(path) for path in ("a/old", "a/both", "b/new")] == [
         b"old",
         b"after",

@@ -1,4 +1,4 @@
-"""Feeds are Atom (RFC 4287), with links that resolve and dates that the catalog states."""
+"""Feeds are Atom (RFC 4287), with links that resolve and dates of the catalog."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_package_has_a_feed_of_its_versions_newest_first() -> None:
     assert texts(made["feed.xml"], "updated") == ["2024-05-06T07:08:09Z"] * 2
 
 
-def test_links_lead_to_the_pages_with_and_without_an_address() -> None:
+def test_links_lead_to_the_pages_with_and_without_a_base_url() -> None:
     for base_url in ("", BASE):
         made = files_of(
             ("a", blobs("pot", "1.0.0")), ("b", blobs("pot", "2.0.0")), base_url=base_url
@@ -120,7 +120,7 @@ def test_a_date_is_written_as_rfc_3339(text: str, expected: str) -> None:
     assert feeds.timestamp(text) == expected
 
 
-def test_a_feed_ends_after_its_newest_versions_and_escapes_what_it_shows() -> None:
+def test_a_feed_ends_after_its_newest_versions_and_escapes_its_text() -> None:
     entries = [
         Entry(title=f"<{n}>\x1b", href=f'p/x/"{n}"/', identity=(str(n),)) for n in range(150)
     ]

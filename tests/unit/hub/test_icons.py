@@ -1,4 +1,4 @@
-"""Icons become files that do nothing but show a picture."""
+"""Icons become files that only show a picture."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h
         b"<g><set attributeName='href' to='javascript:alert(1)'/></g>",
     ],
 )
-def test_nothing_of_an_svg_runs_or_loads(inside: bytes) -> None:
+def test_nothing_in_an_svg_runs_or_loads(inside: bytes) -> None:
     drawn = icons.svg(SVG.replace(b"<path", inside + b"<path"))
     assert drawn is not None
     assert b'd="M0 0h8v8z"' in drawn
@@ -34,7 +34,7 @@ def test_nothing_of_an_svg_runs_or_loads(inside: bytes) -> None:
         assert word not in drawn
 
 
-def test_colours_of_a_style_stay() -> None:
+def test_colors_of_a_style_are_kept() -> None:
     style = b"<style>.a{fill:#c00}</style>"
     drawn = icons.svg(SVG.replace(b"<path", style + b'<path class="a"'))
     assert drawn is not None
@@ -58,11 +58,11 @@ def test_colours_of_a_style_stay() -> None:
         b"",
     ],
 )
-def test_what_is_not_a_plain_svg_is_not_an_icon(text: bytes) -> None:
+def test_another_file_is_not_an_icon(text: bytes) -> None:
     assert icons.svg(text) is None
 
 
-def test_the_icon_of_the_package_comes_first_and_a_bad_one_is_passed_over() -> None:
+def test_the_icon_of_the_package_comes_first_and_an_invalid_one_is_ignored() -> None:
     csv = {"spec": {"icon": [{"base64data": base64.b64encode(SVG).decode()}]}}
     found = icons.package_icon({"icon": {"base64data": "%%%"}}, csv)
     assert found is not None

@@ -1,4 +1,4 @@
-"""What changed since an earlier build: on the about page, in the feed and in the list."""
+"""Changes since an earlier build: on the about page, in the feed and in the list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CREATED = "2026-03-04T00:00:00Z"
 
 
 def write(folder: Path, **versions: Any) -> str:
-    """A catalog with a version of each package; a tuple has the message of a deprecation."""
+    """A catalog with one version of each package; a tuple has the message of a deprecation."""
     listed: list[dict[str, Any]] = []
     for package, found in versions.items():
         version, message = found if isinstance(found, tuple) else (found, "")
@@ -55,7 +55,7 @@ def build(reference: str, folder: Path, *words: str) -> int:
 
 
 def entries(folder: Path) -> list[tuple[str, str, str]]:
-    """Title, summary and date of each entry of the feed."""
+    """Return title, summary and date of each entry of the feed."""
     feed = ElementTree.fromstring((folder / "feed.xml").read_text())  # noqa: S314 - our own file
     return [
         tuple(str(one.findtext(f"{ATOM}{tag}")) for tag in ("title", "summary", "updated"))  # type: ignore[misc]
@@ -84,7 +84,7 @@ def test_changes_are_those_since_the_earlier_list(tmp_path: Path) -> None:
     listed = (pages / "index.html").read_text()
     assert '<option value="changed">' in listed
     assert listed.count("data-changed=") == 3
-    # The next build has its own changes first, then those that are known.
+    # The next build has its own changes first, then the earlier ones.
     later = write(catalog, apple="1.2.0", fig="1.0.0", kiwi="0.1.0", rose=("1.0.0", "Use kiwi."))
     assert build(later, pages, "--previous", str(pages / "index.json")) == 0
     found = entries(pages)
@@ -94,7 +94,7 @@ def test_changes_are_those_since_the_earlier_list(tmp_path: Path) -> None:
     assert found[1][2] == date
 
 
-def test_the_same_catalog_again_changes_no_file(
+def test_the_same_catalog_changes_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     catalog, pages = tmp_path / "catalog", tmp_path / "pages"
@@ -115,7 +115,7 @@ def test_without_an_earlier_list_the_feed_has_the_newest_versions(tmp_path: Path
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"packages": 1}', "\0", '{"packages": {}}'])
-def test_what_is_not_the_list_of_a_hub_is_refused(
+def test_a_file_that_is_not_the_list_of_a_hub_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     (tmp_path / "index.json").write_text(text)
@@ -126,7 +126,7 @@ def test_what_is_not_the_list_of_a_hub_is_refused(
     assert not (tmp_path / "pages").exists()
 
 
-def test_fields_of_a_hostile_list_cost_nothing_but_themselves(tmp_path: Path) -> None:
+def test_invalid_fields_of_a_list_only_affect_themselves(tmp_path: Path) -> None:
     attack = "<script>alert(1)</script>"
     change = {"kind": "added", "name": attack, "href": "javascript:alert(1)", "time": attack}
     listed = {
@@ -144,9 +144,7 @@ def test_fields_of_a_hostile_list_cost_nothing_but_themselves(tmp_path: Path) ->
     assert entries(pages)
 
 
-def test_a_time_that_is_not_one_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_time_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     catalog = write(tmp_path / "catalog", apple="1.0.0")
     assert build(catalog, tmp_path / "pages", "--build-time", "yesterday") == 2
     assert "`yesterday` is not a time" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Reports about other catalogs (`docs/explanation/hub.md`): which test shows what the pages do."""
+"""Reports about other catalogs (`docs/explanation/hub.md`) and the tests for each."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ BROWSER = "e2e/hub/test_pages.py"
 LIST = "e2e/hub/test_list.py"
 CLUSTER = "e2e/cluster/test_hub.py"
 
-HEADS = (PAGES, "test_heads_channels_and_deprecations_of_real_catalogs_equal_the_model")
-MODES = (PAGES, "test_only_supported_modes_are_offered_with_what_they_need")
+HEADS = (PAGES, "test_heads_channels_and_deprecations_of_real_catalogs_are_those_of_the_model")
+MODES = (PAGES, "test_only_supported_install_modes_are_offered_with_their_objects")
 TEMPLATE = (PAGES, "test_the_template_of_a_namespace_comes_before_its_name")
 EXAMPLES = (PAGES, "test_each_version_of_a_kind_has_all_its_own_examples")
 TWO_CHANNELS = (PAGES, "test_a_bundle_in_two_channels_has_one_page_with_both")
 TWO_CATALOGS = (PAGES, "test_two_catalogs_do_not_merge_a_package")
 LISTED = (PAGES, "test_images_and_permissions_are_listed")
-ICONS = (PAGES, "test_icons_are_recognised_by_their_bytes")
+ICONS = (PAGES, "test_icons_are_recognized_by_their_bytes")
 CHANNEL = (BROWSER, "test_the_channel_of_the_address_is_in_the_instructions")
 HOPS = (BROWSER, "test_hops_from_the_readers_version")
 RANKS = (LIST, "test_search_ranks")
@@ -35,20 +35,20 @@ FILTERS = (LIST, "test_filters_count_and_are_in_the_address")
 INSTALLED = (CLUSTER, "test_the_head_for_all_namespaces_and_an_older_version_for_its_own")
 ACCEPTED = ("e2e/hub/test_manifests.py", "test_all_manifests_are_accepted")
 
-# Number of the report → what shows it; a reason where there is no test.
+# Number of the report → its tests, or a reason if there is no test.
 SHOWN: dict[int, tuple[tuple[str, str], ...] | str] = {
     1: (
-        (PAGES, "test_a_package_that_fails_costs_its_own_pages"),
-        (BUILD, "test_a_file_that_cannot_be_read_is_reported_and_the_others_are_shown"),
+        (PAGES, "test_a_failing_package_only_affects_its_own_pages"),
+        (BUILD, "test_an_unreadable_file_is_reported_and_the_others_are_shown"),
         (NEWS, "test_changes_are_those_since_the_earlier_list"),
     ),
     2: (
         (LIST, "test_deprecated_operators_are_last_and_marked"),
-        (PAGES, "test_deprecations_of_all_levels_are_shown_and_sort_last"),
+        (PAGES, "test_deprecations_of_all_levels_are_shown_and_sorted_last"),
     ),
     3: (
-        (PAGES, "test_deprecations_of_all_levels_are_shown_and_sort_last"),
-        (PAGES, "test_a_deprecated_head_names_the_newest_good_version"),
+        (PAGES, "test_deprecations_of_all_levels_are_shown_and_sorted_last"),
+        (PAGES, "test_a_deprecated_head_names_the_newest_version_that_is_not_deprecated"),
     ),
     4: (EXAMPLES,),
     5: (EXAMPLES,),
@@ -63,27 +63,32 @@ SHOWN: dict[int, tuple[tuple[str, str], ...] | str] = {
     11: (HEADS,),
     12: (TWO_CHANNELS, CHANNEL),
     13: ((BROWSER, "test_manifests_are_copied_and_downloaded_as_written"), INSTALLED),
-    14: ((BUILD, "test_two_builds_give_the_same_bytes_and_the_second_writes_nothing"),),
+    14: ((BUILD, "test_two_builds_have_the_same_bytes_and_the_second_writes_nothing"),),
     15: (TWO_CATALOGS,),
     16: ((PICTURE, "test_every_entry_and_every_edge_is_in_the_picture"), HEADS),
     17: (
-        (PICTURE, "test_what_is_stranded_is_marked"),
+        (PICTURE, "test_stranded_entries_are_marked"),
         (PICTURE, "test_an_inline_picture_folds_the_older_patch_versions"),
-        (PAGES, "test_versions_without_a_way_to_the_head_are_marked"),
+        (PAGES, "test_versions_without_a_path_to_the_head_are_marked"),
     ),
     18: (HOPS,),
-    19: (INSTALLED, (PAGES, "test_an_older_version_is_pinned_and_approved_by_hand")),
+    19: (INSTALLED, (PAGES, "test_an_older_version_is_pinned_and_approved_manually")),
     20: ((BROWSER, "test_the_menu_of_channels_navigates"),),
     21: (
         (BROWSER, "test_an_unknown_channel_is_said"),
-        (PAGES, "test_a_channel_is_encoded_in_addresses"),
+        (PAGES, "test_a_channel_is_encoded_in_urls"),
     ),
     22: (TWO_CHANNELS,),
-    23: ((PAGES, "test_null_fields_and_bad_annotations_cost_nothing_but_themselves"),),
+    23: ((PAGES, "test_null_fields_and_invalid_annotations_only_affect_themselves"),),
     24: (ICONS,),
-    25: (ICONS, (PAGES, "test_a_fault_of_an_icon_is_a_letter_and_features_have_three_states")),
+    25: (
+        ICONS,
+        (PAGES, "test_an_invalid_icon_is_replaced_by_a_letter_and_features_have_three_states"),
+    ),
     26: (TWO_CATALOGS,),
-    27: (("unit/hub/looks/test_pages.py", "test_pages_are_well_formed_and_carry_nothing_active"),),
+    27: (
+        ("unit/hub/looks/test_pages.py", "test_pages_are_well_formed_and_have_no_active_content"),
+    ),
     28: (RANKS, FILTERS),
     29: (
         (
@@ -95,7 +100,10 @@ SHOWN: dict[int, tuple[tuple[str, str], ...] | str] = {
     31: (TEMPLATE,),
     32: (LISTED,),
     33: (LISTED,),
-    34: ((PAGES, "test_a_fault_of_an_icon_is_a_letter_and_features_have_three_states"), FILTERS),
+    34: (
+        (PAGES, "test_an_invalid_icon_is_replaced_by_a_letter_and_features_have_three_states"),
+        FILTERS,
+    ),
     35: (RANKS, ("e2e/hub/test_catalogs.py", "test_a_kind_of_the_shipped_catalog_is_found")),
     36: (
         (FEEDS, "test_a_package_has_a_feed_of_its_versions_newest_first"),
@@ -112,7 +120,7 @@ SHOWN: dict[int, tuple[tuple[str, str], ...] | str] = {
             "test_the_manifests_with_a_service_account_install_the_operator",
         ),
     ),
-    38: ((PAGES, "test_platforms_have_their_namespaces_of_catalogs"),),
+    38: ((PAGES, "test_platforms_have_their_catalog_namespaces"),),
 }
 
 

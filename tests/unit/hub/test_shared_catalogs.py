@@ -1,4 +1,4 @@
-"""For each shared catalog: what the pages show is what the model of the catalog says."""
+"""For each shared catalog, the pages show the values of the model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from olmkit.hub.pages.version_pages import GraphPage
 
 
 def catalogs_in(cases: Path) -> Iterator[Path]:
-    """The folders of the cases that are catalogs, large and small, sound and faulty."""
+    """The directories of the cases that are catalogs: large, small, valid and faulty."""
     found = {path.parent.parent for path in (cases / "catalogs").glob("*/*/catalog.*")}
     for kind in ("resolve", "rules", "wild"):
         for path in (cases / kind).rglob("*"):
@@ -37,7 +37,7 @@ def read(folder: Path) -> Catalog:
     return model.build(outlines)
 
 
-def test_heads_versions_icons_and_deprecations_equal_the_model(cases: Path) -> None:
+def test_heads_versions_icons_and_deprecations_are_those_of_the_model(cases: Path) -> None:
     packages = 0
     for folder in catalogs_in(cases):
         catalog = read(folder)
@@ -87,7 +87,7 @@ def deprecations(found: OperatorPage) -> tuple[str | None, str | None]:
 
 
 def check_shown(package: Package, first: OperatorPage, where: str) -> None:
-    """The page of the package shows the head of its default channel, when there is one head."""
+    """The page of the package shows the head of its default channel, if there is one head."""
     channel = package.channels.get(package.default_channel)
     heads = links.heads(channel) if channel is not None else ()
     if len(heads) == 1 and heads[0] in package.bundles:

@@ -1,4 +1,4 @@
-"""An operator with a kind in Python and a `watches.yaml`; `FAKE`, when given, acts as Ansible."""
+"""An operator with a kind in Python and a `watches.yaml`; `FAKE` replaces Ansible."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTE = GVK("demo.example.com", "v1", "Note")
 
 
 class NoteReconciler:
-    """Writes the text of a note into a ConfigMap of its name."""
+    """Writes the text of a note into a ConfigMap with its name."""
 
     def __init__(self, client: Client) -> None:
         self.client = client

@@ -1,4 +1,4 @@
-"""One operator with a kind in Python, one of a chart and one of a playbook."""
+"""One operator with a kind in Python, a kind with a chart and a kind with a playbook."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WATCHES = b"""\
 """
 
 
-def test_flags_of_all_kinds_and_of_the_operator_are_known() -> None:
+def test_flags_of_all_kinds_and_of_the_operator_are_accepted() -> None:
     def nothing(_: Manager, __: Any, ___: Any) -> None:
         """No controllers."""
 
@@ -76,7 +76,7 @@ def test_flags_of_all_kinds_and_of_the_operator_are_known() -> None:
 
 @contextlib.asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[tuple[Client, dict[str, str]]]:
-    """A project in a folder, the double, and the environment of its operator."""
+    """A project in a directory, the double, and the environment of its operator."""
     chart = folder / "helm-charts" / "cache"
     chart.mkdir(parents=True)
     (chart / "Chart.yaml").write_text("name: cache\nversion: 0.1.0\n")
@@ -157,7 +157,7 @@ def test_all_kinds_are_reconciled_in_one_process(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_once_works_on_the_kinds_of_the_file(tmp_path: Path) -> None:
+def test_once_also_reconciles_the_kinds_of_the_file(tmp_path: Path) -> None:
     async def story() -> None:
         async with serving(tmp_path) as (client, environment):
             await create(client, "Site", size="1")

@@ -1,4 +1,4 @@
-"""The program of a Helm operator: flags of the original, faults before anything runs."""
+"""The program of a Helm operator: flags of the original, errors before it runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from olmkit.hybrid.ansible import program as ansible_program
 from olmkit.hybrid.helm import program as helm_program
 
 
-def test_faults_are_said_with_line_and_code(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_have_line_and_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "watches.yaml"
     words = [f"--watches-file={file}", "--once"]
     assert process.main(helm_program.PROGRAM, words, {}) == 2
@@ -52,7 +50,7 @@ def test_the_flags_of_the_original_are_accepted(tmp_path: Path) -> None:
     assert 1 <= process.parse_flags(helm_program.PROGRAM, []).workers <= processes.processors()
 
 
-def test_the_memory_limit_and_the_processors_say_how_many_work(
+def test_the_memory_limit_and_the_processors_decide_the_number_of_workers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(processes, "processors", lambda: 16)
@@ -61,7 +59,7 @@ def test_the_memory_limit_and_the_processors_say_how_many_work(
         assert process.workers(own=64, each=80) == count
 
 
-def test_run_is_the_command_of_the_original(
+def test_run_is_a_command_as_in_the_original(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert program.main(["helm", "run", f"--watches-file={tmp_path}/none"]) == 2
@@ -70,7 +68,7 @@ def test_run_is_the_command_of_the_original(
     assert "usage:" in capsys.readouterr().err
 
 
-def test_an_ansible_operator_says_what_is_missing(
+def test_an_ansible_operator_reports_missing_programs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def said(*more: str, **environment: str) -> str:

@@ -1,4 +1,4 @@
-"""Files whose entries have a chart, or a role or playbook: in the operator, and in the project."""
+"""Files whose entries have a chart, a role or a playbook: in the operator, and in the project."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WATCHES = b"""\
 """
 
 
-def test_each_entry_is_read_by_what_runs_it() -> None:
+def test_each_entry_is_read_by_its_runner() -> None:
     found = watches.read(WATCHES, {"ORIGIN": "here"})
     assert found.findings == ()
     chart, play = found.entries
@@ -41,12 +41,12 @@ def test_each_entry_is_read_by_what_runs_it() -> None:
         (b"a: b\n", "not a list"),
     ],
 )
-def test_a_fault_is_said_once(text: bytes, said: str) -> None:
+def test_an_error_is_reported_once(text: bytes, said: str) -> None:
     (found,) = watches.read(text, {}).findings
     assert said in found.message
 
 
-def test_faults_of_a_file_in_a_project_have_its_path() -> None:
+def test_errors_of_a_file_in_a_project_have_its_path() -> None:
     (found,) = watches.check(b"- {version: v1, kind: A, chart: c, cup: blue}\n", "x/watches.yaml")
 
     assert (found.rule, str(found.at)) == ("WCH002", "x/watches.yaml:1:36")
@@ -68,7 +68,7 @@ def test_a_file_that_is_not_yaml_is_an_error() -> None:
         b"chart: c, overrideValues: {image: $IMAGE}",
     ],
 )
-def test_values_of_the_environment_are_not_known_in_a_project(values: bytes) -> None:
+def test_environment_variables_are_unknown_in_a_project(values: bytes) -> None:
     entry = b"- {version: v1, kind: A, %s}\n"
 
     assert watches.check(entry % values, "watches.yaml") == ()

@@ -1,4 +1,4 @@
-"""Jobs touch the world through edges alone; `.importlinter` forbids the modules, this the calls."""
+"""Jobs only access the world through edges; `.importlinter` checks imports, this test the calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# Methods of `Path` that ask the disk, or change it.
+# Methods of `Path` that read or change the disk.
 ASKS = frozenset(
     [
         "absolute",
@@ -44,7 +44,7 @@ JOBS = sorted((Path(__file__).parents[3] / "olmkit/jobs").rglob("*.py"))
 
 
 def _touches(text: str) -> list[str]:
-    """The calls of a module that touch the disk by themselves."""
+    """Return the calls of a module that access the disk directly."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute):
@@ -64,17 +64,17 @@ def _is_edge(node: ast.expr) -> bool:
 
 
 @pytest.mark.parametrize("file", JOBS, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_a_job_leaves_the_disk_to_edges(file: Path) -> None:
+def test_a_job_accesses_the_disk_through_edges(file: Path) -> None:
     assert not _touches(file.read_text())
 
 
 @pytest.mark.parametrize(
     "line", ["Path('x').exists()", "open('x')", "path.resolve()", "folder.glob('*')"]
 )
-def test_what_touches_the_disk_is_seen(line: str) -> None:
+def test_direct_access_to_the_disk_is_detected(line: str) -> None:
     assert _touches(line)
 
 
 @pytest.mark.parametrize("line", ["paths.exists(path)", "store.resolve('v1')", "disk.read_file(x)"])
-def test_what_goes_through_an_edge_is_not(line: str) -> None:
+def test_access_through_an_edge_is_allowed(line: str) -> None:
     assert not _touches(line)

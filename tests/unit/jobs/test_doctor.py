@@ -1,4 +1,4 @@
-"""`olmkit doctor`: what is there, what is missing, what is broken."""
+"""`olmkit doctor`: what is present, missing or broken."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_an_empty_machine_lacks_much_and_nothing_is_broken(home: Path) -> None:
     assert all(one.hint for one in found.values() if one.state is not State.OK)
 
 
-def test_registries_are_named_and_no_secret_is(home: Path) -> None:
+def test_registries_are_named_without_secrets(home: Path) -> None:
     file = home / "auth.json"
     file.write_text(
         json.dumps(
@@ -65,7 +65,7 @@ def test_registries_are_named_and_no_secret_is(home: Path) -> None:
     assert found.detail == f"credentials for all by a helper (`{file}`)"
 
 
-def test_a_broken_file_with_credentials_is_broken(home: Path) -> None:
+def test_an_invalid_file_of_credentials_is_broken(home: Path) -> None:
     file = home / "auth.json"
     file.write_text("{")
     found = examine(home, {"REGISTRY_AUTH_FILE": str(file)})["registries"]
@@ -98,7 +98,7 @@ def test_a_lock_file_without_a_required_package_is_broken(home: Path) -> None:
     assert examine(home, {})["project"].state is State.OK
 
 
-def test_assets_that_are_named_have_precedence(home: Path) -> None:
+def test_named_assets_take_precedence(home: Path) -> None:
     (home / "etcd").write_text("")
     found = examine(home, {"KUBEBUILDER_ASSETS": str(home)})
     assert found["etcd"].detail == str(home / "etcd")

@@ -1,4 +1,4 @@
-"""What a command reads and generates, it reads and generates once."""
+"""A command reads and generates each input once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GO_PROJECT = 'version: "2"\ndomain: example.com\nrepo: example.com/x\n'
 
 
 class Counted:
-    """How often the PROJECT file is read from disk, and as a document."""
+    """Count how often the PROJECT file is read from disk, and as a document."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.from_disk = 0

@@ -1,4 +1,4 @@
-"""The library of the toolkit: the short calls, and the page whose programs use it."""
+"""The library of the toolkit: the short calls, and the documentation page that uses it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ push_bundle push_catalog push_image render_catalog validate_bundle validate_cata
 
 @pytest.fixture
 def project(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder as the page describes it."""
+    """The directory that the page describes."""
     shutil.copytree(root / "operator", tmp_path / "operator")
     shutil.copytree(root / "bundle/0.0.1", tmp_path / "bundle")
     shutil.copytree(root / "catalog/memcached-operator", tmp_path / "catalog")
@@ -45,7 +45,7 @@ def _run(code: str) -> dict[str, Any]:
     return names
 
 
-def test_programs_of_the_page_do_what_the_page_says(
+def test_programs_of_the_page_have_the_described_results(
     root: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def test_public_names_are_these_and_all_of_them_exist() -> None:
     assert all(getattr(jobs, name) is not None for name in jobs.__all__)
 
 
-def test_the_import_is_cheap() -> None:
+def test_the_import_is_fast() -> None:
     code = (
         "import sys; before = set(sys.modules); import olmkit.jobs; "
         "print(sorted(m for m in set(sys.modules) - before if m.startswith('olmkit')))"
@@ -103,7 +103,7 @@ def test_every_job_on_the_page_exists_and_is_documented(root: Path) -> None:
     assert bare == []
 
 
-def test_a_bundle_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_bundle_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError):
         jobs.validate_bundle(tmp_path / "empty")
@@ -111,13 +111,13 @@ def test_a_bundle_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         jobs.validate_bundle(tmp_path, profile="no-such-profile")
 
 
-def test_findings_of_a_catalog(project: Path) -> None:
+def test_a_catalog_has_findings(project: Path) -> None:
     assert jobs.validate_catalog("catalog") == ()
     (project / "catalog/more.yaml").write_text("schema: olm.channel\npackage: other\nname: a\n")
     assert jobs.has_errors(jobs.validate_catalog("catalog"))
 
 
-def test_rendered_as_json(project: Path) -> None:
+def test_a_catalog_is_rendered_as_json(project: Path) -> None:
     blobs = jobs.render_catalog(project / "bundle", image="quay.io/e/b:v{version}", form="json")
     assert json.loads(blobs)["image"] == "quay.io/e/b:v0.0.1"
 
@@ -134,7 +134,7 @@ def test_dry_run_writes_nothing(project: Path) -> None:
     assert not (project / "operator/bundle").exists()
 
 
-def test_a_pushed_image_can_be_validated_and_pushed_on(project: Path) -> None:
+def test_a_pushed_image_can_be_validated_and_copied(project: Path) -> None:
     pushed = jobs.push_bundle(project / "bundle", "oci:images:b")
     assert jobs.push_image("oci:images:b", "oci:images:c").digest == pushed.digest
     assert not jobs.has_errors(jobs.validate_bundle("oci:images:c"))

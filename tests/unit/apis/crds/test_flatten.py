@@ -1,4 +1,4 @@
-"""Merging schemas: the result of a keyword that both sides have."""
+"""Merging schemas: the result for a keyword that both schemas have."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def test_schemas_are_merged(destination: Any, source: Any, merged: Any) -> None:
     assert destination == merged
 
 
-def test_types_that_differ_cannot_be_one() -> None:
+def test_different_types_cannot_be_merged() -> None:
     with pytest.raises(flatten.TypesDifferError):
         flatten.merge({"type": "string"}, {"type": "integer"})
 
 
-def test_words_of_the_field_win() -> None:
+def test_title_and_description_of_the_field_take_precedence() -> None:
     kind = {"type": "string", "description": "of the type", "title": "T"}
     assert flatten.merge_reference(kind, {"description": "of the field"}) == {
         "type": "string",

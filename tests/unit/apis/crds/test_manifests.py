@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: names, versions, columns, and refusals."""
+"""CustomResourceDefinitions: names, versions, columns, errors."""
 
 from __future__ import annotations
 
@@ -94,16 +94,14 @@ def test_a_selectable_field_must_be_in_the_schema(projects: Any) -> None:
         (".x.z", ".x.z"),
     ],
 )
-def test_a_column_of_a_field_that_is_not_there_is_reported(
-    projects: Any, path: str, absent: str
-) -> None:
+def test_a_column_of_a_missing_field_is_reported(projects: Any, path: str, absent: str) -> None:
     marker = f'kubebuilder:printcolumn:name=A,type=string,JSONPath="{path}"'
     made = projects.make(version("v1", marker))
     assert made.codes == (["API035"] if absent else [])
     assert all(found.message.endswith(f"no field `{absent}`") for found in made.findings)
 
 
-def test_an_empty_text_that_is_given_is_written_as_the_reference_does(projects: Any) -> None:
+def test_an_empty_string_that_is_set_is_written_as_in_controller_gen(projects: Any) -> None:
     markers = """\
 kubebuilder:subresource:scale:specpath=.spec.a,statuspath=.status.a,selectorpath=""
 kubebuilder:deprecatedversion:warning=\"\""""
@@ -114,7 +112,7 @@ kubebuilder:deprecatedversion:warning=\"\""""
     assert only["subresources"]["scale"]["labelSelectorPath"] == ""
 
 
-def test_versions_stand_by_name_and_one_is_stored(projects: Any) -> None:
+def test_versions_are_sorted_by_name_and_one_is_stored(projects: Any) -> None:
     made = projects.make(
         version("v2")
         | version("v1", "kubebuilder:storageversion")
@@ -169,7 +167,7 @@ def test_versions_stand_by_name_and_one_is_stored(projects: Any) -> None:
         ),
     ],
 )
-def test_kind_that_no_cluster_would_take_is_a_finding(
+def test_a_kind_that_the_api_server_would_reject_is_a_finding(
     projects: Any, files: dict[str, str], code: str
 ) -> None:
     assert projects.make(files).codes == [code]
@@ -184,7 +182,7 @@ def test_the_priority_of_a_column_has_32_bits(
     assert projects.make(version("v1", column)).codes == codes
 
 
-def test_skipped_kinds_and_packages_make_nothing(projects: Any) -> None:
+def test_skipped_kinds_and_packages_generate_nothing(projects: Any) -> None:
     made = projects.make(version("v1", "kubebuilder:skipversion"))
     assert (made.crds, made.codes) == ({}, [])
     files = version("v1")
@@ -193,7 +191,7 @@ def test_skipped_kinds_and_packages_make_nothing(projects: Any) -> None:
     assert (made.crds, made.codes) == ({}, [])
 
 
-def test_kind_of_two_groups_makes_two_crds(projects: Any) -> None:
+def test_a_kind_in_two_groups_has_two_crds(projects: Any) -> None:
     made = projects.make(
         {
             f"api/{group}/v1.py": f"# +groupName={group}.io\n{HEAD}class Thing{BODY}"
@@ -204,7 +202,7 @@ def test_kind_of_two_groups_makes_two_crds(projects: Any) -> None:
     assert made.codes == []
 
 
-def test_two_kinds_with_one_name_of_a_crd_are_refused(projects: Any) -> None:
+def test_two_kinds_with_the_same_crd_name_are_refused(projects: Any) -> None:
     first = version("v1", kind="Box")["api/v1.py"]
     second = "\n\n# +kubebuilder:resource:path=boxes\nclass Crate" + BODY
     made = projects.make({"api/v1.py": first + second})
@@ -220,9 +218,7 @@ def test_two_kinds_with_one_name_of_a_crd_are_refused(projects: Any) -> None:
         ("kubebuilder:resource:shortName=t", "t"),
     ],
 )
-def test_kinds_of_a_group_are_served_under_names_of_their_own(
-    projects: Any, marker: str, name: str
-) -> None:
+def test_kinds_of_one_group_have_different_names(projects: Any, marker: str, name: str) -> None:
     text = (
         f"# +groupName=example.com\n{HEAD}# +kubebuilder:resource:shortName=t\n"
         f"class Thing{BODY}\n\n# +{marker}\nclass Other{BODY}"
@@ -233,7 +229,7 @@ def test_kinds_of_a_group_are_served_under_names_of_their_own(
     assert found.message == f"`Thing` and `Other` are both served as `{name}`"
 
 
-def test_a_kind_is_not_named_like_the_list_of_another(projects: Any) -> None:
+def test_a_kind_cannot_have_the_name_of_another_kinds_list(projects: Any) -> None:
     text = f"# +groupName=example.com\n{HEAD}class Thing{BODY}\n\nclass ThingList{BODY}"
     made = projects.make({"api/v1.py": text})
     assert made.codes == ["API031"]

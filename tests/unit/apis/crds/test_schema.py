@@ -85,7 +85,7 @@ TYPES: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("annotation", "schema"), TYPES, ids=[a for a, _ in TYPES])
-def test_annotation_has_its_schema(projects: Any, annotation: str, schema: Any) -> None:
+def test_each_annotation_has_its_schema(projects: Any, annotation: str, schema: Any) -> None:
     found, made = projects.spec(f"x: {annotation}", before="LIMIT = 9")
     assert found["properties"]["x"] == schema
     assert found["required"] == ["x"]
@@ -122,7 +122,7 @@ REFUSED: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("annotation", "code"), REFUSED, ids=[a for a, _ in REFUSED])
-def test_type_without_a_form_is_a_finding_with_its_place(
+def test_a_type_without_a_schema_is_a_finding_at_its_place(
     projects: Any, annotation: str, code: str
 ) -> None:
     _, made = projects.spec(f"x: {annotation}")
@@ -150,7 +150,9 @@ DEFAULTS: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("line", "default"), DEFAULTS, ids=[line for line, _ in DEFAULTS])
-def test_literal_default_is_the_schemas_default(projects: Any, line: str, default: Any) -> None:
+def test_a_literal_default_is_the_default_of_the_schema(
+    projects: Any, line: str, default: Any
+) -> None:
     found, made = projects.spec(
         line, before='LIMIT = 9\n\n\nclass Color(StrEnum):\n    RED = "red"\n    BLUE = "blue"\n'
     )
@@ -170,7 +172,7 @@ def test_literal_default_is_the_schemas_default(projects: Any, line: str, defaul
         "# +olmkit:nodefault\n    x: int = 1",
     ],
 )
-def test_field_is_optional_without_a_default_in_the_schema(projects: Any, line: str) -> None:
+def test_a_field_can_be_optional_without_a_default_in_the_schema(projects: Any, line: str) -> None:
     found, made = projects.spec(line)
     assert made.codes == []
     assert "default" not in found["properties"]["x"]
@@ -180,7 +182,7 @@ def test_field_is_optional_without_a_default_in_the_schema(projects: Any, line: 
 @pytest.mark.parametrize(
     "line", ['x: int = "a"', "x: str = 1", "x: bool = 1", "x: int = True", 'x: Literal["a"] = "b"']
 )
-def test_default_of_another_type_is_a_finding(projects: Any, line: str) -> None:
+def test_a_default_of_another_type_is_a_finding(projects: Any, line: str) -> None:
     assert projects.spec(line)[1].codes == ["API018"]
 
 
@@ -200,12 +202,14 @@ def test_default_of_another_type_is_a_finding(projects: Any, line: str) -> None:
         ("# +optional\n    # +required\n    x: int", False),
     ],
 )
-def test_required_by_default_or_marker(projects: Any, line: str, is_required: bool) -> None:
+def test_a_field_is_required_without_a_default_or_with_a_marker(
+    projects: Any, line: str, is_required: bool
+) -> None:
     found, _ = projects.spec(line)
     assert found.get("required", []) == (["x"] if is_required else [])
 
 
-def test_package_may_make_fields_optional(projects: Any) -> None:
+def test_a_package_can_make_fields_optional(projects: Any) -> None:
     made = projects.module(
         """
         # +kubebuilder:validation:Optional
@@ -220,7 +224,7 @@ def test_package_may_make_fields_optional(projects: Any) -> None:
     assert made.schema()["required"] == ["b"]
 
 
-def test_required_of_kubernetes_asks_for_content(projects: Any) -> None:
+def test_required_in_the_kubernetes_sense_excludes_empty_values(projects: Any) -> None:
     found, _ = projects.spec(
         """
         # +k8s:required
@@ -241,14 +245,14 @@ def test_required_of_kubernetes_asks_for_content(projects: Any) -> None:
     assert properties["d"] == {"type": "integer"}
 
 
-def test_comments_of_documentation_have_a_colon_that_is_not_a_word(projects: Any) -> None:
+def test_the_keyword_of_a_documentation_comment_ends_with_a_colon(projects: Any) -> None:
     spec, made = projects.spec("#: How many:\n#: a number.\n#:\n#: +optional\na: int\n")
     assert made.codes == []
     assert spec["properties"]["a"]["description"] == "How many:\na number."
     assert "required" not in spec
 
 
-def test_words_come_from_docstrings_comments_and_fields(projects: Any) -> None:
+def test_descriptions_come_from_docstrings_comments_and_fields(projects: Any) -> None:
     found, made = projects.spec(
         '''
         """Words of the spec.
@@ -309,7 +313,7 @@ def test_json_names_are_camel_case_or_aliases(projects: Any) -> None:
     assert sorted(found["properties"]) == ["3rd", "containerPort", "else"]
 
 
-def test_base_classes_are_merged_and_overridden(projects: Any) -> None:
+def test_fields_of_base_classes_are_merged_and_overridden(projects: Any) -> None:
     made = projects.module(
         """
         class Root(Model):
@@ -372,7 +376,7 @@ class Sorted(StrEnum):
     assert properties["d"] == {"type": "string", "enum": ["a", "b"]}
 
 
-def test_named_types_carry_markers_and_both_limits_are_checked(projects: Any) -> None:
+def test_markers_of_named_types_are_applied_and_both_limits_are_checked(projects: Any) -> None:
     found, made = projects.spec(
         """
         a: Name
@@ -435,7 +439,7 @@ Short = Annotated[str, MaxLen(3)]
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_marker_on_a_text_field(
+def test_a_marker_on_a_string_field_has_its_schema(
     projects: Any, markers: list[str], expected: dict[str, Any]
 ) -> None:
     lines = "\n".join(f"# +{marker}" for marker in markers)
@@ -444,7 +448,7 @@ def test_marker_on_a_text_field(
     assert found["properties"]["x"] == {"type": "string", **expected}
 
 
-def test_markers_of_lists_maps_and_items(projects: Any) -> None:
+def test_markers_apply_to_lists_maps_and_their_items(projects: Any) -> None:
     found, made = projects.spec(
         """
         # +listType=map
@@ -515,7 +519,7 @@ def test_markers_of_lists_maps_and_items(projects: Any) -> None:
         ("k8s:enum", "str"),
     ],
 )
-def test_marker_that_does_not_fit_is_a_finding_at_the_marker(
+def test_a_marker_that_does_not_match_the_type_is_a_finding_at_the_marker(
     projects: Any, marker: str, annotation: str
 ) -> None:
     _, made = projects.spec(f"# +{marker}\nx: {annotation}")
@@ -525,13 +529,15 @@ def test_marker_that_does_not_fit_is_a_finding_at_the_marker(
     assert (found.at.line, found.at.column) == (projects.header_lines + 4, 7)
 
 
-def test_equal_constraints_in_two_places_are_fine_and_different_ones_are_not(projects: Any) -> None:
+def test_equal_constraints_in_two_places_are_accepted_and_different_ones_are_not(
+    projects: Any,
+) -> None:
     marker = "# +kubebuilder:validation:Minimum=1\n"
     assert projects.spec(marker + "x: Annotated[int, Ge(1)]")[1].codes == []
     assert projects.spec(marker + "x: Annotated[int, Ge(2)]")[1].codes == ["API010"]
 
 
-def test_rules_over_fields_of_a_type(projects: Any) -> None:
+def test_a_type_has_rules_over_its_fields(projects: Any) -> None:
     made = projects.module(
         """
         # +kubebuilder:validation:AtLeastOneOf=a;b
@@ -567,7 +573,7 @@ def test_an_empty_pattern_is_not_written(projects: Any) -> None:
     assert spec["properties"]["a"] == {"type": "string"}
 
 
-def test_a_rule_that_is_reported_twice_is_once_on_the_type(projects: Any) -> None:
+def test_a_rule_that_is_given_twice_is_on_the_type_once(projects: Any) -> None:
     spec, _ = projects.spec("# +k8s:immutable\n# +k8s:immutable\na: int | None = None")
 
     rules = [rule["rule"] for rule in spec["x-kubernetes-validations"]]
@@ -575,7 +581,7 @@ def test_a_rule_that_is_reported_twice_is_once_on_the_type(projects: Any) -> Non
     assert len(spec["properties"]["a"]["x-kubernetes-validations"]) == 2
 
 
-def test_required_field_in_a_rule_over_fields_is_a_finding(projects: Any) -> None:
+def test_a_required_field_in_a_rule_over_fields_is_a_finding(projects: Any) -> None:
     made = projects.module(
         """
         # +kubebuilder:validation:ExactlyOneOf=a;b
@@ -590,7 +596,7 @@ def test_required_field_in_a_rule_over_fields_is_a_finding(projects: Any) -> Non
     assert made.codes == ["API009"]
 
 
-def test_type_inside_itself_is_a_finding_that_names_the_circle(projects: Any) -> None:
+def test_a_recursive_type_is_a_finding_that_names_the_cycle(projects: Any) -> None:
     made = projects.module(
         """
         class Node(Model):
@@ -608,7 +614,7 @@ def test_type_inside_itself_is_a_finding_that_names_the_circle(projects: Any) ->
     assert found.message == "the type contains itself: `Node` → `Leaf` → `Node`"
 
 
-def test_schema_that_explodes_is_refused(projects: Any) -> None:
+def test_a_schema_that_becomes_too_large_is_refused(projects: Any) -> None:
     classes = ["class L0(Model):\n    x: int\n"]
     classes += [
         f"class L{i}(Model):\n    a: L{i - 1}\n    b: L{i - 1}\n    c: L{i - 1}\n"
@@ -618,7 +624,7 @@ def test_schema_that_explodes_is_refused(projects: Any) -> None:
     assert set(made.codes) == {"API006"}
 
 
-def test_two_fields_of_one_json_name_are_a_finding(projects: Any) -> None:
+def test_two_fields_with_the_same_json_name_are_a_finding(projects: Any) -> None:
     _, made = projects.spec("container_port: int\ncontainerPort: int")
     assert made.codes == ["API017"]
 
@@ -652,8 +658,8 @@ def test_descriptions_are_cut_after_a_sentence_or_a_word(
     assert found["properties"]["x"].get("description") == text
 
 
-def test_of_two_classes_of_one_name_none_is_taken(projects: Any) -> None:
-    """Python takes the first for `Spec`, and the last for what comes after."""
+def test_of_two_classes_with_the_same_name_neither_is_used(projects: Any) -> None:
+    """Python uses the first class for `Spec`, and the last one for later code."""
     _, made = projects.spec(
         "a: Inner",
         before="class Inner(Model):\n    x: int\n\nclass Inner(Model):\n    y: int\n",
@@ -662,7 +668,7 @@ def test_of_two_classes_of_one_name_none_is_taken(projects: Any) -> None:
     assert (finding.rule, finding.message) == ("API008", "`Inner` is declared twice in this module")
 
 
-def test_two_classes_of_one_name_matter_only_where_a_kind_uses_them(projects: Any) -> None:
+def test_two_classes_with_the_same_name_only_matter_if_a_kind_uses_them(projects: Any) -> None:
     made = projects.make(
         {"app.py": "from pydantic import BaseModel\n" + "class A(BaseModel):\n    x: int\n\n" * 2}
     )
@@ -675,7 +681,7 @@ def test_a_field_in_an_inner_block_is_reported(projects: Any) -> None:
     assert made.codes == ["API021"]
 
 
-def test_a_base_class_of_methods_alone_adds_nothing(projects: Any) -> None:
+def test_a_base_class_with_only_methods_adds_nothing(projects: Any) -> None:
     made = projects.module(
         """
         class Root:
@@ -696,8 +702,8 @@ def test_a_base_class_of_methods_alone_adds_nothing(projects: Any) -> None:
     assert made.schema()["properties"]["spec"]["properties"] == {"b": {"type": "integer"}}
 
 
-def test_a_base_class_with_annotations_that_is_not_a_model_is_refused(projects: Any) -> None:
-    """Pydantic takes them for fields, dataclasses do not."""
+def test_an_annotated_base_class_that_is_not_a_model_is_refused(projects: Any) -> None:
+    """Pydantic reads its annotations as fields; dataclasses do not."""
     _, made = projects.spec(
         "a: Inner", before="class Mixin:\n    m: int = 1\nclass Inner(Mixin, Model):\n    x: int\n"
     )
@@ -705,7 +711,9 @@ def test_a_base_class_with_annotations_that_is_not_a_model_is_refused(projects: 
 
 
 @pytest.mark.parametrize("keyword", ["tag=True", "tag='x'", "tag_field='kind'", "array_like=True"])
-def test_a_form_of_msgspec_that_no_schema_says_is_refused(projects: Any, keyword: str) -> None:
+def test_a_msgspec_option_that_a_schema_cannot_express_is_refused(
+    projects: Any, keyword: str
+) -> None:
     _, made = projects.spec(
         "a: Inner",
         before=f"import msgspec\nclass Inner(msgspec.Struct, {keyword}):\n    x: int\n",
@@ -713,7 +721,7 @@ def test_a_form_of_msgspec_that_no_schema_says_is_refused(projects: Any, keyword
     assert made.codes == ["API006"]
 
 
-def test_a_literal_may_be_below_zero(projects: Any) -> None:
+def test_a_literal_can_be_negative(projects: Any) -> None:
     found, made = projects.spec("a: Literal[-1, 1]")
     assert made.codes == []
     assert found["properties"]["a"] == {"type": "integer", "enum": [-1, 1]}
@@ -747,7 +755,7 @@ class Other(Model):
         ("B, Other", {"type": "integer", "default": 1}, ["w"]),
     ],
 )
-def test_a_field_is_that_of_the_class_into_which_python_looks_first(
+def test_a_field_comes_from_the_first_class_in_the_method_resolution_order(
     projects: Any, bases: str, v: dict[str, Any], required: list[str]
 ) -> None:
     spec, made = projects.spec("a: D", DIAMONDS + f"\nclass D({bases}):\n    pass\n")
@@ -756,21 +764,21 @@ def test_a_field_is_that_of_the_class_into_which_python_looks_first(
     assert (found["properties"]["v"], found.get("required", [])) == (v, required)
 
 
-def test_bases_that_no_order_fits_are_read_in_some_order(projects: Any) -> None:
+def test_bases_without_a_method_resolution_order_are_read_in_some_order(projects: Any) -> None:
     text = "class A(Model):\n    x: int\nclass B(A):\n    y: int\nclass D(A, B):\n    z: int\n"
     spec, made = projects.spec("a: D", text)
     assert made.codes == []
     assert sorted(spec["properties"]["a"]["properties"]) == ["x", "y", "z"]
 
 
-def test_models_that_are_in_each_other_without_end_are_a_finding(projects: Any) -> None:
+def test_models_that_contain_each_other_are_a_finding(projects: Any) -> None:
     chain = ["class M0(Model):\n    x: int"]
     chain += [f"class M{n}(Model):\n    x: M{n - 1}" for n in range(1, 120)]
     _, made = projects.spec("a: M119", "\n".join(chain))
     assert [found.rule for found in made.findings.items] == ["API006"]
 
 
-def test_classes_that_derive_from_each_other_many_times_are_read(projects: Any) -> None:
+def test_classes_with_many_repeated_bases_are_read(projects: Any) -> None:
     chain = ["class A0(Model):\n    x: int = 1\nclass B0(Model):\n    y: int = 1"]
     for n in range(1, 30):
         chain += [f"class {one}{n}(A{n - 1}, B{n - 1}):\n    {one}{n}: int = 1" for one in "AB"]

@@ -1,4 +1,4 @@
-"""Where a part of a schema was said, in Python and in Go."""
+"""The source position of each part of a schema, in Python and in Go."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPEC = ("properties", "spec", "properties")
 
 
 def _line(made: Any, *keys: Any) -> str:
-    """The text of the source at the place that is found."""
+    """Return the source text at the position that is found."""
     (package,) = (one for one in made.sources.packages if one.kinds())
     at = source_positions.find(made.sources, package.kinds()[0], (*SPEC, *keys))
     return "" if at.line is None else f"{at.line}:{at.column}"
@@ -68,14 +68,14 @@ class Part(Base):
     ],
     ids=str,
 )
-def test_a_keyword_is_found_where_it_was_said(
+def test_a_keyword_has_the_position_of_its_source(
     projects: Any, keys: tuple[Any, ...], line: int, column: int
 ) -> None:
     _, made = projects.spec(BODY, BEFORE)
     assert _line(made, *keys) == f"{projects.header_lines + line}:{column}"
 
 
-def test_what_an_embedded_struct_says_is_found_there(go_projects: Any) -> None:
+def test_a_part_of_an_embedded_struct_has_its_position_there(go_projects: Any) -> None:
     before = """\
     type Common struct {
         // +kubebuilder:validation:Maximum=3
@@ -86,7 +86,7 @@ def test_what_an_embedded_struct_says_is_found_there(go_projects: Any) -> None:
     assert _line(made, "size", "maximum") == f"{go_projects.header_lines + 2}:8"
 
 
-def test_the_inside_of_an_external_type_is_at_the_field_that_has_it(go_projects: Any) -> None:
+def test_the_contents_of_an_external_type_have_the_position_of_the_field(go_projects: Any) -> None:
     _, made = go_projects.spec(
         'Port corev1.ContainerPort `json:"port"`', imports='corev1 "k8s.io/api/core/v1"'
     )

@@ -1,4 +1,4 @@
-"""Which files belong to the build."""
+"""The files that belong to the build."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from olmkit.apis.go import build as go_build
         ("my_windows_types.go", True),
     ],
 )
-def test_the_name_of_a_file_may_leave_it_out(name: str, expected: bool) -> None:
+def test_the_name_of_a_file_can_exclude_it(name: str, expected: bool) -> None:
     assert go_build.is_built(name, b"package x\n") is expected
 
 
@@ -49,11 +49,11 @@ def test_the_name_of_a_file_may_leave_it_out(name: str, expected: bool) -> None:
         ("//go:build linux\n// +build never", True),
     ],
 )
-def test_a_line_above_the_package_may_leave_a_file_out(line: str, expected: bool) -> None:
+def test_a_line_above_the_package_clause_can_exclude_a_file(line: str, expected: bool) -> None:
     assert go_build.is_built("x.go", f"{line}\n\npackage x\n".encode()) is expected
 
 
-def test_a_line_below_the_package_is_a_comment() -> None:
+def test_a_line_below_the_package_clause_is_a_comment() -> None:
     assert go_build.is_built("x.go", b"package x\n\n//go:build never\n")
 
 
@@ -71,5 +71,5 @@ def test_a_line_below_the_package_is_a_comment() -> None:
         ("/* Words. */\n// +build never\n\n", True),
     ],
 )
-def test_a_constraint_counts_where_go_looks_for_it(head: str, expected: bool) -> None:
+def test_a_constraint_applies_where_go_reads_it(head: str, expected: bool) -> None:
     assert go_build.is_built("x.go", f"{head}package x\n".encode()) is expected

@@ -1,4 +1,4 @@
-"""What is read of a Go file's text without its tree."""
+"""What is read from the text of a Go file without its syntax tree."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ from olmkit.apis.go import file as go_file
         (':"x" json:"a"', None),
     ],
 )
-def test_the_json_part_of_a_tag_is_found_as_go_finds_it(tag: str | None, name: str | None) -> None:
+def test_the_json_part_of_a_tag_is_read_as_in_go(tag: str | None, name: str | None) -> None:
     assert go_file.json_tag(tag) == name

@@ -44,7 +44,7 @@ def test_modules_and_their_replacements_are_read() -> None:
     assert modfile.resolve("example.com/none") is None
 
 
-def test_a_package_is_in_the_longest_module() -> None:
+def test_a_package_belongs_to_the_module_with_the_longest_path() -> None:
     modfile = go_modfile.parse(TEXT)
 
     assert modfile.module_of("example.com/deep/module/v1") == "example.com/deep/module"
@@ -52,11 +52,11 @@ def test_a_package_is_in_the_longest_module() -> None:
     assert modfile.module_of("example.com") == ""
 
 
-def test_what_is_not_a_go_mod_has_no_module() -> None:
+def test_a_file_that_is_not_a_go_mod_has_no_module() -> None:
     assert go_modfile.parse("replace\nrequire (\n\x00 => =>\nmodule").module == ""
 
 
-def test_capital_letters_are_escaped_as_in_the_cache() -> None:
+def test_capital_letters_are_escaped_as_in_the_module_cache() -> None:
     assert go_modfile.escape("github.com/VictoriaMetrics/VM") == (
         "github.com/!victoria!metrics/!v!m"
     )

@@ -1,4 +1,4 @@
-"""Damaged Go sources: thousands of small faults, and none of them is ours."""
+"""Damaged Go sources: thousands of small errors never raise an exception."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_damaged_go_sources_give_findings_and_never_a_fault(
+def test_damaged_go_sources_result_in_findings_and_never_in_an_exception(
     root: Path, seed: int, mutant: Callable[..., str]
 ) -> None:
     chance = random.Random(seed)

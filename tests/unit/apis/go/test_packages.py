@@ -9,8 +9,8 @@ from olmkit.apis.go import packages as go_packages
 from olmkit.apis.go.packages import Library
 
 
-class Shelf:
-    """A port behind which one package lies; it counts how often it is asked."""
+class OnePackage:
+    """A port with one package, which counts its requests."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -23,7 +23,7 @@ class Shelf:
         return "v0.30.2" if module.startswith("k8s.io/") else ""
 
 
-def test_a_package_is_all_of_its_built_files() -> None:
+def test_a_package_has_all_files_of_its_build() -> None:
     package = go_packages.read_package(
         "example.com/toys",
         {
@@ -43,7 +43,7 @@ def test_a_package_is_all_of_its_built_files() -> None:
     assert [comment.text for comment in package.comments] == ["groupName=toys"]
 
 
-def test_two_packages_in_one_folder_are_a_finding() -> None:
+def test_two_packages_in_one_directory_are_a_finding() -> None:
     findings = Findings()
     files = {"a.go": b"package v1\n", "b.go": b"package v1\n", "c.go": b"\npackage v2\n"}
     files |= {"c_test.go": b"package v1_test\n", "doc.go": b"package documentation\n"}
@@ -51,12 +51,12 @@ def test_two_packages_in_one_folder_are_a_finding() -> None:
     assert [(one.rule, str(one.at)) for one in findings] == [("API027", "c.go:2:9")]
 
 
-def test_a_folder_without_a_built_file_is_not_a_package() -> None:
+def test_a_directory_without_files_of_the_build_is_not_a_package() -> None:
     assert go_packages.read_package("x", {"x_test.go": b""}, Findings(), is_own=True) is None
 
 
-def test_each_package_is_asked_for_once() -> None:
-    shelf = Shelf()
+def test_each_package_is_requested_once() -> None:
+    shelf = OnePackage()
     library = Library({}, shelf)
 
     assert library.package("example.org/x") is library.package("example.org/x")
@@ -64,8 +64,8 @@ def test_each_package_is_asked_for_once() -> None:
     assert shelf.asked == 2
 
 
-def test_kubernetes_is_taken_from_the_table_in_the_release_that_is_asked_for() -> None:
-    package = Library({}, Shelf()).package("k8s.io/api/core/v1")
+def test_kubernetes_types_come_from_the_table_of_the_requested_release() -> None:
+    package = Library({}, OnePackage()).package("k8s.io/api/core/v1")
 
     assert package is not None
     assert package.at.path == "k8s.io/api/core/v1 (v0.30)"

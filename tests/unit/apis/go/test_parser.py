@@ -1,4 +1,4 @@
-"""Reading Go files: which comments belong to what, imports, and text that is not Go."""
+"""Reading Go files: the targets of comments, imports, and text that is not Go."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def field_markers(body: str) -> dict[str, list[str]]:
         ("// +ä=ö\nX int", {"X": ["ä=ö"]}),
     ],
 )
-def test_markers_of_a_field_are_the_near_group_and_its_documentation(
+def test_markers_of_a_field_are_in_the_group_above_it_and_its_documentation(
     body: str, expected: dict[str, list[str]]
 ) -> None:
     assert field_markers(body) == expected
 
 
-def test_a_marker_knows_its_place_in_characters() -> None:
+def test_the_position_of_a_marker_is_in_characters() -> None:
     file = parse("package x\n\ntype S struct {\n\tÄ int // ü\n\t// +a=b\n\tX int\n}\n")
     kind = go_expressions.declaration(file, "S").type
     assert isinstance(kind, StructBody)
@@ -65,7 +65,7 @@ def test_a_marker_knows_its_place_in_characters() -> None:
 
 
 @pytest.mark.parametrize("opening", ["type S struct { // +a", "type (\n\tS struct { // +a"])
-def test_a_comment_behind_an_opening_brace_documents_nothing(opening: str) -> None:
+def test_a_comment_after_an_opening_brace_documents_nothing(opening: str) -> None:
     file = parse(f"package x\n\n{opening}\n\tA int\n}}{')' if '(' in opening else ''}\n")
     kind = go_expressions.declaration(file, "S").type
     assert isinstance(kind, StructBody)
@@ -92,7 +92,7 @@ def test_a_comment_behind_an_opening_brace_documents_nothing(opening: str) -> No
         ('import (\n\t// +a\n\t"fmt"\n)\n\ntype S int', [], []),
     ],
 )
-def test_markers_at_file_scope_belong_to_type_or_package(
+def test_markers_at_file_scope_belong_to_the_type_or_the_package(
     text: str, on_type: list[str], on_package: list[str]
 ) -> None:
     file = parse(f"package x\n\n{text}\n")
@@ -101,7 +101,7 @@ def test_markers_at_file_scope_belong_to_type_or_package(
     assert [c.text for c in file.package_comments] == on_package
 
 
-def test_markers_around_the_package_clause_are_the_packages() -> None:
+def test_markers_around_the_package_clause_belong_to_the_package() -> None:
     file = parse("// +a\n\n// Package x.\n// +b\npackage x // +c\n\n// +d\n")
 
     assert [c.text for c in file.package_comments] == ["a", "b", "c", "d"]
@@ -134,7 +134,7 @@ def test_documentation_is_the_group_directly_above(comment: str, doc: str) -> No
     )
 
 
-def test_names_of_packages_are_their_paths() -> None:
+def test_import_names_are_resolved_to_package_paths() -> None:
     text = """package x
 
 import (
@@ -176,7 +176,7 @@ type S struct {
         ("package x\n\nfunc {\n", 3),
     ],
 )
-def test_text_that_is_not_a_go_is_reported_with_its_place(text: str, line: int) -> None:
+def test_text_that_is_not_go_is_reported_at_its_position(text: str, line: int) -> None:
     findings = Findings()
     parse(text, findings)
 
@@ -192,7 +192,7 @@ def test_a_pointer_to_a_new_value_is_read() -> None:
     assert list(findings) == []
 
 
-def test_what_a_function_does_does_not_matter() -> None:
+def test_function_bodies_are_ignored() -> None:
     findings = Findings()
     parse("package x\n\nfunc f() {\n\tx := = 5\n}\n\ntype S int\n", findings)
 
@@ -218,7 +218,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe\x00", b"package", b"/*", b"package x\ntype S ["])
-def test_any_bytes_are_read_without_a_fault(data: bytes) -> None:
+def test_arbitrary_bytes_never_raise_an_exception(data: bytes) -> None:
     file = go_parser.parse(data, "x.go", Findings(), lambda _: False)
 
     assert [go_expressions.declaration(file, name).name for name in file.types] == list(file.types)
@@ -236,13 +236,13 @@ def test_any_bytes_are_read_without_a_fault(data: bytes) -> None:
         ("MarshalText()", False),
     ],
 )
-def test_a_method_marshals_when_it_has_the_shape_for_it(shape: str, marshals: bool) -> None:
+def test_a_method_is_a_marshaler_if_it_has_the_signature(shape: str, marshals: bool) -> None:
     file = parse(f"package x\n\ntype S int\n\nfunc (s *S) {shape} {{ panic(1) }}\n")
 
     assert file.methods == ([("S", "MarshalText")] if marshals else [])
 
 
-def test_constants_have_their_type_in_parentheses_too() -> None:
+def test_constants_in_parentheses_also_have_their_type() -> None:
     file = parse('package x\n\nconst (\n\ta ((S)) = "x"\n\tb, c S = "y", `z`\n\td = "w"\n)\n')
 
     assert file.constants == [("S", "x"), ("S", "y"), ("S", "z")]

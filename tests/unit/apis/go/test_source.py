@@ -1,4 +1,4 @@
-"""Go projects as a whole: packages, groups, kinds, external markers, bad sources."""
+"""Go projects as a whole: packages, groups, kinds, external markers, invalid sources."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_struct_is_not_a_kind_unless_it_embeds_both(go_projects: Any) -> None:
     assert (made.crds, made.codes) == ({}, [])
 
 
-def test_a_type_built_on_a_kind_of_another_package_is_a_kind(go_projects: Any) -> None:
+def test_a_type_that_is_defined_by_a_kind_of_another_package_is_a_kind(go_projects: Any) -> None:
     spec = 'type Spec struct {\n    // Size.\n    Size int `json:"size"`\n}\n'
     rule = '// +kubebuilder:validation:XValidation:rule="{}"\n'
     older = "package v1\n" + META + spec
@@ -92,7 +92,7 @@ def test_a_type_built_on_a_kind_of_another_package_is_a_kind(go_projects: Any) -
     assert second == first
 
 
-def test_other_names_of_kinds_in_controllers_are_not_apis(go_projects: Any) -> None:
+def test_aliases_of_kinds_in_controllers_are_not_apis(go_projects: Any) -> None:
     text = 'package c\nimport appsv1 "k8s.io/api/apps/v1"\n\ntype Deployment appsv1.Deployment\n'
 
     made = go_projects.make({"internal/c.go": text})
@@ -100,14 +100,14 @@ def test_other_names_of_kinds_in_controllers_are_not_apis(go_projects: Any) -> N
     assert (made.crds, made.codes) == ({}, [])
 
 
-def test_a_type_that_is_missed_is_reported_once(go_projects: Any) -> None:
+def test_a_missing_type_is_reported_once(go_projects: Any) -> None:
     body = "".join(f'X{n} lost.T `json:"x{n}"`\n' for n in range(5))
     _, made = go_projects.spec(body, imports='lost "example.org/lost"')
 
     assert made.codes == ["API007"]
 
 
-def test_a_slip_is_found_wherever_it_is(go_projects: Any) -> None:
+def test_a_typing_error_is_found_in_every_place(go_projects: Any) -> None:
     text = "type Unused struct {\n    // +kubebuilder:validation:minLength=1\n    A float64\n}\n"
 
     made = go_projects.module(text)
@@ -143,7 +143,7 @@ type X struct {
 
 
 class Old:
-    """A project that stands on a release which the table does not hold."""
+    """A project with a Kubernetes release that is not in the table."""
 
     def files(self, package: str) -> Mapping[str, bytes] | None:  # noqa: ARG002
         return None
@@ -187,7 +187,7 @@ def test_text_that_yaml_cannot_represent_is_reported_at_its_line(go_projects: An
     assert made.crds == {}
 
 
-def test_the_default_of_a_package_is_that_of_the_struct_s_own(go_projects: Any) -> None:
+def test_the_default_of_the_package_is_that_of_the_struct_in_it(go_projects: Any) -> None:
     files = {
         "api/types.go": "// +groupName=example.com\n// +kubebuilder:validation:Optional\n"
         "package v1\n" + META + 'import "example.com/toys/other"\n'
@@ -201,7 +201,7 @@ def test_the_default_of_a_package_is_that_of_the_struct_s_own(go_projects: Any) 
     assert schema["properties"]["o"]["required"] == ["f"]
 
 
-def test_hidden_fields_may_be_left_out(go_projects: Any) -> None:
+def test_hidden_fields_can_be_omitted(go_projects: Any) -> None:
     text = KIND.replace("}", "    hidden int\n}")
 
     assert go_projects.module(text).codes == ["API006"]
@@ -209,7 +209,7 @@ def test_hidden_fields_may_be_left_out(go_projects: Any) -> None:
     assert made.codes == []
 
 
-def test_a_huge_file_is_not_read(go_projects: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_very_large_file_is_not_read(go_projects: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(go_source, "MAX_SOURCE_SIZE", 10)
 
     made = go_projects.make({"api/types.go": "package v1\n// long\n"})
@@ -217,7 +217,7 @@ def test_a_huge_file_is_not_read(go_projects: Any, monkeypatch: pytest.MonkeyPat
     assert made.codes == ["API002"]
 
 
-def test_kinds_are_found_when_their_metas_are_imported_with_a_dot(go_projects: Any) -> None:
+def test_kinds_are_found_if_apimachinery_is_imported_with_a_dot(go_projects: Any) -> None:
     made = go_projects.make(
         {
             "api/v1/types.go": """\
@@ -239,8 +239,10 @@ def test_kinds_are_found_when_their_metas_are_imported_with_a_dot(go_projects: A
     assert properties["at"] == {"type": "string", "format": "date-time"}
 
 
-def test_a_package_of_the_project_is_known_by_its_name_not_by_its_folder(go_projects: Any) -> None:
-    """An import without a name brings the package's own, as Go has it."""
+def test_a_package_of_the_project_is_known_by_its_name_and_not_by_its_directory(
+    go_projects: Any,
+) -> None:
+    """An import without a name uses the package's own name, as in Go."""
     made = go_projects.make(
         {
             "api/v1/types.go": """\
@@ -275,7 +277,7 @@ def test_a_package_of_the_project_is_known_by_its_name_not_by_its_folder(go_proj
     assert list(properties["b"]["properties"]) == ["y"]
 
 
-def test_an_unknown_marker_is_named_without_its_arguments(go_projects: Any) -> None:
+def test_an_unknown_marker_is_reported_without_its_arguments(go_projects: Any) -> None:
     marker = "// +kubebuilder:printcolumm:name=A,type=string,JSONPath=.spec.foo"
     made = go_projects.module(f"{marker}\ntype Unused struct {{\n    A string\n}}\n")
     (found,) = made.findings

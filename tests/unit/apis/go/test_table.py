@@ -1,4 +1,4 @@
-"""The shipped table of Kubernetes types."""
+"""The built-in table of Kubernetes types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ API = "k8s.io/api"
         ("v0.0.0-20260101000000-abcdefabcdef", "v0.28"),
     ],
 )
-def test_the_nearest_release_is_taken(version: str, release: str) -> None:
+def test_the_nearest_release_is_used(version: str, release: str) -> None:
     assert go_table.nearest(API, version) == release
 
 
@@ -38,7 +38,7 @@ def test_releases_differ_in_what_they_declare() -> None:
     assert fields("v0.28.0") < fields("v0.37.0")
 
 
-def test_what_is_not_in_the_table_is_not_found() -> None:
+def test_a_type_that_is_not_in_the_table_is_not_found() -> None:
     assert go_table.package("example.com/x", lambda _: "") is None
     package = go_table.package("time", lambda _: "")
     assert package is not None
@@ -47,7 +47,7 @@ def test_what_is_not_in_the_table_is_not_found() -> None:
     assert len(package.declarations) == len(list(package.declarations))
 
 
-def test_every_form_of_a_type_passes_through_the_table() -> None:
+def test_every_form_of_a_type_survives_the_table() -> None:
     text = b"""package x
 
 // S has words.

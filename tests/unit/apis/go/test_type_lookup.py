@@ -1,4 +1,4 @@
-"""Go type expressions: the schema of each form, what is refused, and where."""
+"""Go type expressions: the schema of each form, the refused forms and their positions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STRING = {"type": "string"}
                                         "to pull a container image"}),
     ],
 )  # fmt: skip
-def test_a_type_has_its_form(go_projects: Any, kind: str, expected: dict[str, Any]) -> None:
+def test_each_type_has_its_schema(go_projects: Any, kind: str, expected: dict[str, Any]) -> None:
     before = """
         type Key string
         type Keys []Key
@@ -87,7 +87,7 @@ def test_a_type_has_its_form(go_projects: Any, kind: str, expected: dict[str, An
         ("intstr.IntOrString", "API007", "does not import `intstr`"),
     ],
 )
-def test_a_type_without_a_form_is_reported_at_its_field(
+def test_a_type_without_a_schema_is_reported_at_its_field(
     go_projects: Any, kind: str, code: str, words: str
 ) -> None:
     before = 'type Box[T any] struct {\n    A T `json:"a"`\n}\n\ntype ListAlias = []string\n'
@@ -122,7 +122,7 @@ def test_a_generic_type_that_no_kind_uses_does_not_matter(go_projects: Any) -> N
         ('X int "json:\\"x\\""', ["x"], ["x"]),
     ],
 )
-def test_tags_say_name_and_need(
+def test_a_tag_has_the_name_and_whether_the_field_is_required(
     go_projects: Any, field: str, names: list[str] | None, required: list[str] | None
 ) -> None:
     schema, made = go_projects.spec(field)
@@ -139,7 +139,7 @@ def test_a_field_without_a_tag_is_reported(go_projects: Any) -> None:
     assert found.message == "the field `X` of `Spec` has no JSON tag"
 
 
-def test_an_embedded_struct_is_merged_below_the_own_fields(go_projects: Any) -> None:
+def test_fields_of_an_embedded_struct_come_after_the_own_fields(go_projects: Any) -> None:
     before = """
         type Base struct {
             // Words of Base.
@@ -162,7 +162,9 @@ def test_an_embedded_struct_is_merged_below_the_own_fields(go_projects: Any) -> 
     }
 
 
-def test_markers_of_a_list_see_the_items_but_not_what_their_type_says(go_projects: Any) -> None:
+def test_markers_of_a_list_see_the_items_but_not_the_markers_of_their_type(
+    go_projects: Any,
+) -> None:
     before = "// +kubebuilder:validation:Enum=a;b\ntype Key string\n"
     schema, made = go_projects.spec(
         '// +kubebuilder:validation:items:MaxLength=1\nX []Key `json:"x"`', before
@@ -193,7 +195,7 @@ def test_constants_are_the_members_of_an_enumeration(go_projects: Any) -> None:
     assert schema["properties"]["x"] == {"type": "string", "enum": ["blue", "red"]}
 
 
-def test_a_type_that_writes_its_own_json_says_its_type(go_projects: Any) -> None:
+def test_a_type_with_its_own_json_method_declares_its_type(go_projects: Any) -> None:
     before = """
         // Words that are not shown.
         // +kubebuilder:validation:Type=string
@@ -209,10 +211,10 @@ def test_a_type_that_writes_its_own_json_says_its_type(go_projects: Any) -> None
     schema, made = go_projects.spec('X Day `json:"x"`\nY map[Today]string `json:"y"`', before)
 
     assert schema["properties"]["x"] == {"type": "string", "format": "date"}
-    assert made.codes == ["API006"]  # `Today` has a method for JSON, and none for text
+    assert made.codes == ["API006"]  # `Today` has a method for JSON, but none for text.
 
 
-def test_a_type_that_contains_itself_is_refused_with_the_circle(go_projects: Any) -> None:
+def test_a_recursive_type_is_refused_with_the_cycle(go_projects: Any) -> None:
     _, made = go_projects.spec(
         'X Node `json:"x"`', 'type Node struct {\n    N []Node `json:"n"`\n}'
     )
@@ -222,14 +224,14 @@ def test_a_type_that_contains_itself_is_refused_with_the_circle(go_projects: Any
 
 
 @pytest.mark.parametrize(("text", "value"), [("false", False), ("0", 0), ("{}", {}), ('""', "")])
-def test_an_example_may_be_nothing_much(go_projects: Any, text: str, value: Any) -> None:
+def test_an_example_can_be_an_empty_value(go_projects: Any, text: str, value: Any) -> None:
     field = f'// +kubebuilder:example={text}\n// +kubebuilder:title=""\nX Key `json:"x"`'
     schema, _ = go_projects.spec(field, "type Key string")
 
     assert schema["properties"]["x"] == {"type": "string", "example": value}
 
 
-def test_one_type_that_is_inlined_twice_keeps_its_one_default(go_projects: Any) -> None:
+def test_a_type_that_is_inlined_twice_keeps_its_default(go_projects: Any) -> None:
     before = """
         // +kubebuilder:validation:Minimum=1
         type Count int

@@ -1,4 +1,4 @@
-"""The marker language: vectors observed on the reference parser, and our own errors."""
+"""The marker language: vectors from the reference parser, and the errors of olmkit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AT = Location(path="types.py", line=1, column=3)
 
 
 def read(text: str, level: MarkerLevel = MarkerLevel.FIELD) -> Marker | None:
-    """The marker on the first level that knows it; None where none does."""
+    """Return the marker at the first level that has it, or None."""
     for candidate in (level, MarkerLevel.TYPE, MarkerLevel.PACKAGE):
         definition = REGISTRY.find(text, candidate)
         if definition:
@@ -143,7 +143,7 @@ ARGUMENTS: list[tuple[str, dict[str, Any]]] = [
         {"resources": [["Pod", "v1", ""], ["Service", "v1"]]},
     ),
     ("operator-sdk:csv:customresourcedefinitions", {}),
-    # Unlike the reference, a space before a delimiter does not eat the word before it.
+    # Unlike the reference, a space before a delimiter does not remove the word before it.
     (
         "kubebuilder:printcolumn:name=Age ,type=date,JSONPath=.a",
         {"name": "Age", "type": "date", "JSONPath": ".a"},
@@ -218,7 +218,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "value"), VALUES, ids=[text for text, _ in VALUES])
-def test_value_is_read_as_the_reference_reads_it(text: str, value: Any) -> None:
+def test_a_value_is_read_as_in_the_reference(text: str, value: Any) -> None:
     marker = read(text)
     assert marker is not None
     assert marker.value == value
@@ -233,7 +233,7 @@ def test_named_arguments_are_read(text: str, arguments: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=[text[:60] for text in REFUSED])
-def test_text_that_the_reference_refuses_is_refused_with_a_place(text: str) -> None:
+def test_text_that_the_reference_refuses_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(MarkerError) as caught:
         read(text)
     assert caught.value.message
@@ -254,7 +254,7 @@ def test_text_that_the_reference_refuses_is_refused_with_a_place(text: str) -> N
         "enum",
     ],
 )
-def test_unknown_marker_is_not_found(text: str) -> None:
+def test_an_unknown_marker_is_not_found(text: str) -> None:
     assert read(text) is None
 
 
@@ -273,17 +273,17 @@ def test_unknown_marker_is_not_found(text: str) -> None:
         ("kubebuilder:something:else", ""),
     ],
 )
-def test_slip_is_answered_with_what_was_meant(slip: str, meant: str) -> None:
+def test_a_misspelled_marker_gets_a_suggestion(slip: str, meant: str) -> None:
     assert REGISTRY.suggestion(slip) == meant
 
 
-def test_unknown_argument_is_answered_with_the_nearest_one() -> None:
+def test_an_unknown_argument_gets_the_nearest_name() -> None:
     with pytest.raises(MarkerError) as caught:
         read("kubebuilder:rbac:group=apps,verbs=get")
     assert caught.value.hint == "did you mean `groups`?"
 
 
-def test_level_decides_what_a_name_means() -> None:
+def test_the_level_decides_the_meaning_of_a_name() -> None:
     on_type = REGISTRY.find(CSV + ":order=1", MarkerLevel.TYPE)
     on_field = REGISTRY.find(CSV + ":order=1", MarkerLevel.FIELD)
     assert on_type is not None
@@ -293,7 +293,7 @@ def test_level_decides_what_a_name_means() -> None:
     assert REGISTRY.find(CSV + ":order=1", MarkerLevel.PACKAGE) is None
 
 
-def test_usage_tells_how_a_marker_is_written() -> None:
+def test_the_usage_shows_how_to_write_a_marker() -> None:
     usages = {definition.name: definition.usage for definition in REGISTRY}
     assert usages["required"] == "+required"
     assert (

@@ -1,4 +1,4 @@
-"""Every marker in words."""
+"""The page that describes every marker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def test_every_marker_is_on_the_page() -> None:
     assert all(f"`+{definition.name}" in page for definition in REGISTRY)
 
 
-def test_the_form_of_a_marker_shows_what_may_be_left_out() -> None:
+def test_the_usage_of_a_marker_shows_its_optional_parts() -> None:
     forms = {row.name: row.form for row in marker_pages.rows()}
 
     assert forms["nullable"] == "+nullable"

@@ -58,14 +58,16 @@ def test_an_alias_generator_of_pydantic_names_the_fields(projects: Any, generato
         "class Base(Struct, rename='pascal'):\n    a_b: int\nclass Inner(Base):\n    c_d: int\n",
     ],
 )
-def test_what_names_the_fields_is_found_where_it_may_stand(projects: Any, inner: str) -> None:
+def test_an_alias_generator_is_found_in_every_place_that_pydantic_reads(
+    projects: Any, inner: str
+) -> None:
     names, made = _names(projects, inner)
     assert made.codes == []
     assert names == ["AB", "CD"]
 
 
-def test_a_base_of_msgspec_hands_its_naming_down() -> None:
-    """So the case above is what msgspec does."""
+def test_a_msgspec_base_passes_its_naming_on() -> None:
+    """Confirms that the case above is the behavior of msgspec."""
 
     class Base(msgspec.Struct, rename="pascal"):
         a_b: int
@@ -76,7 +78,7 @@ def test_a_base_of_msgspec_hands_its_naming_down() -> None:
     assert msgspec.json.encode(Inner(1, 2)) == b'{"AB":1,"CD":2}'
 
 
-def test_no_generator_leaves_the_attributes_names(projects: Any) -> None:
+def test_without_a_generator_fields_have_the_names_of_attributes(projects: Any) -> None:
     names, made = _names(projects, "class Inner(Model, alias_generator=None):\n    a_b: int\n")
     assert made.codes == []
     assert names == ["a_b"]
@@ -97,7 +99,7 @@ def test_no_generator_leaves_the_attributes_names(projects: Any) -> None:
         ),
     ],
 )
-def test_a_naming_that_cannot_be_followed_is_a_finding(
+def test_an_alias_generator_that_cannot_be_evaluated_is_a_finding(
     projects: Any, inner: str, words: str
 ) -> None:
     _, made = _names(projects, inner)
@@ -115,7 +117,7 @@ def test_a_naming_that_cannot_be_followed_is_a_finding(
         ("a: int = Field(serialization_alias='x', validation_alias=AliasChoices('y', 'x'))", "x"),
     ],
 )
-def test_a_field_has_the_name_under_which_it_is_written(
+def test_a_field_has_the_name_under_which_it_is_serialized(
     projects: Any, field: str, name: str
 ) -> None:
     names, made = _names(projects, f"class Inner(Model):\n    {field}\n")
@@ -132,13 +134,13 @@ def test_a_field_has_the_name_under_which_it_is_written(
         "a: int = Field(alias='x', validation_alias='y')",
     ],
 )
-def test_a_field_that_is_read_under_another_name_is_a_finding(projects: Any, field: str) -> None:
+def test_a_field_with_another_name_for_validation_is_a_finding(projects: Any, field: str) -> None:
     _, made = _names(projects, f"class Inner(Model):\n    {field}\n")
     assert made.codes == ["API017"]
 
 
-def test_a_field_declared_again_under_another_name_is_a_finding(projects: Any) -> None:
-    """Otherwise the schema would have it under both names."""
+def test_a_field_that_is_declared_again_with_another_name_is_a_finding(projects: Any) -> None:
+    """The schema would otherwise have the field under both names."""
     _, made = _names(
         projects,
         "class Root(Model):\n    a: str = Field('x', alias='b')\n"

@@ -1,4 +1,4 @@
-"""Annotations of Python as types: pydantic's own names next to the plain ones."""
+"""Annotations of Python as types: the names of pydantic and of the standard library."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read(annotation: str) -> tuple[dict[str, Any], list[str]]:
         ("Annotated[PositiveInt, Field(le=7)]", {"type": "integer", "minimum": 0, "maximum": 7}),
     ],
 )
-def test_a_name_of_pydantic_is_a_type_with_limits(annotation: str, schema: dict[str, Any]) -> None:
+def test_a_type_of_pydantic_has_its_limits(annotation: str, schema: dict[str, Any]) -> None:
     found, messages = read(annotation)
     assert messages == []
     assert found | schema == found, found
@@ -86,7 +86,7 @@ def test_a_name_of_pydantic_is_a_type_with_limits(annotation: str, schema: dict[
         ("pydantic.Json", "is not declared in the sources"),
     ],
 )
-def test_what_has_no_form_is_a_finding(annotation: str, words: str) -> None:
+def test_an_annotation_without_a_schema_is_a_finding(annotation: str, words: str) -> None:
     _, messages = read(annotation)
     assert [message for message in messages if words in message], messages
 
@@ -106,7 +106,9 @@ def test_what_has_no_form_is_a_finding(annotation: str, words: str) -> None:
         ("class Y(Model):\n    a: int = 0\nX = Y", {"properties": {"a": {"type": "integer"}}}),
     ],
 )
-def test_an_alias_is_its_type(projects: Any, alias: str, schema: dict[str, Any]) -> None:
+def test_an_alias_is_replaced_by_its_type(
+    projects: Any, alias: str, schema: dict[str, Any]
+) -> None:
     head = "import typing\nfrom pydantic import PositiveInt\n"
     spec, made = projects.spec("# +olmkit:nodefault\na: X", head + alias)
     assert made.codes == []
@@ -117,9 +119,7 @@ def test_an_alias_is_its_type(projects: Any, alias: str, schema: dict[str, Any])
 
 
 @pytest.mark.parametrize("alias", ["X = 3", "X = 'int'", "X = A | B", "X = list", "X = open('x')"])
-def test_a_value_that_is_not_a_type_is_a_finding_where_it_is_used(
-    projects: Any, alias: str
-) -> None:
+def test_a_value_that_is_not_a_type_is_a_finding_at_its_use(projects: Any, alias: str) -> None:
     _, made = projects.spec("a: X", "A = 1\nB = 2\n" + alias)
     (found,) = made.findings.items
     assert (found.rule, found.message) == (
@@ -128,7 +128,7 @@ def test_a_value_that_is_not_a_type_is_a_finding_where_it_is_used(
     )
 
 
-def test_an_alias_that_no_kind_uses_may_be_of_any_type(projects: Any) -> None:
+def test_an_alias_that_no_kind_uses_can_have_any_type(projects: Any) -> None:
     aliases = (
         "from collections.abc import Callable\nfrom typing import NewType, Union\n"
         "Handler = Callable[[int], str]\nNumber = Union[int, float]\nBoth = int | float\n"
@@ -153,7 +153,7 @@ def test_an_alias_that_no_kind_uses_may_be_of_any_type(projects: Any) -> None:
         ("bytes", False),
     ],
 )
-def test_keys_of_a_map_are_texts(projects: Any, key: str, fits: bool) -> None:
+def test_keys_of_a_map_are_strings(projects: Any, key: str, fits: bool) -> None:
     _, made = projects.spec(
         f"a: dict[{key}, int]",
         """
@@ -172,7 +172,7 @@ def test_keys_of_a_map_are_texts(projects: Any, key: str, fits: bool) -> None:
 
 
 @pytest.mark.parametrize("annotation", ["Outer.Inner", "list[Outer.Inner]", "Inner"])
-def test_a_class_within_a_class_belongs_at_the_top(annotation: str) -> None:
+def test_a_nested_class_must_move_to_module_level(annotation: str) -> None:
     outer = "\nclass Outer(Model):\n    class Inner(Model):\n        size: int\n"
     _, messages = read(annotation + outer)
 
@@ -180,13 +180,13 @@ def test_a_class_within_a_class_belongs_at_the_top(annotation: str) -> None:
 
 
 @pytest.mark.parametrize("annotation", ["ClassVar[int]", "'ClassVar[int]'", "ClassVar"])
-def test_a_variable_of_the_class_is_not_a_field(projects: Any, annotation: str) -> None:
+def test_a_class_variable_is_not_a_field(projects: Any, annotation: str) -> None:
     spec, made = projects.spec(f"a: int\nb: {annotation} = 3")
     assert made.codes == []
     assert list(spec["properties"]) == ["a"]
 
 
-def test_a_use_of_a_generic_model_is_a_finding(projects: Any) -> None:
+def test_a_parametrized_generic_model_is_a_finding(projects: Any) -> None:
     _, made = projects.spec("a: Box[int]", "class Box(Model):\n    x: int\n")
     assert [one.message for one in made.findings.items] == [
         "`Box[int]` is generic, and a CRD has no generic types"

@@ -1,4 +1,4 @@
-"""What sort of class a class is, told from its bases near and far."""
+"""The sort of a class, which its direct and indirect bases determine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 
-def test_an_enumeration_may_have_a_base_of_its_own(projects: Any) -> None:
+def test_an_enumeration_can_have_a_custom_base(projects: Any) -> None:
     spec, made = projects.spec(
         "a: Color = Color.RED\nb: Number",
         """
@@ -39,9 +39,7 @@ def test_an_enumeration_may_have_a_base_of_its_own(projects: Any) -> None:
         "class Other(enum.Flag):\n    A = 1",
     ],
 )
-def test_a_class_of_another_sort_is_a_finding_where_it_is_used(
-    projects: Any, declared: str
-) -> None:
+def test_a_class_of_another_sort_is_a_finding_at_its_use(projects: Any, declared: str) -> None:
     _, made = projects.spec("a: int\nb: Other", declared)
     (found,) = made.findings.items
     assert (found.rule, found.message) == (

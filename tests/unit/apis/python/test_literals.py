@@ -1,4 +1,4 @@
-"""Values that are in the text: constants, members, what no JSON can hold."""
+"""Values in the source: constants, members, values that JSON cannot represent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from olmkit.apis.crds.schema import Options
 GROUP = "# +groupName=toys.example.com\n"
 
 
-def test_a_constant_means_what_it_means_in_its_own_module(projects: Any) -> None:
+def test_a_constant_is_resolved_in_its_own_module(projects: Any) -> None:
     made = projects.make(
         {
             "op/consts.py": "from annotated_types import Ge\nBASE = 5\nPORT = BASE\n"
@@ -33,7 +33,7 @@ def test_a_constant_means_what_it_means_in_its_own_module(projects: Any) -> None
     assert properties["b"] == {"type": "integer", "minimum": 5, "default": 5}
 
 
-def test_a_limit_with_a_name_is_a_limit(projects: Any) -> None:
+def test_a_named_constant_can_be_a_limit(projects: Any) -> None:
     spec, made = projects.spec(
         "a: Annotated[int, EVEN, SMALL] = 2",
         "EVEN = MultipleOf(2)\nSMALL = Field(le=MOST)\nMOST = 8\n",
@@ -47,7 +47,7 @@ def test_a_limit_with_a_name_is_a_limit(projects: Any) -> None:
     }
 
 
-def test_names_that_stand_for_each_other_stand_for_nothing(projects: Any) -> None:
+def test_names_that_refer_to_each_other_have_no_value(projects: Any) -> None:
     spec, made = projects.spec("a: Annotated[int, A] = A", "A = B\nB = C\nC = A\n")
     assert made.codes == ["API034"]
     assert spec["properties"]["a"] == {"type": "integer"}
@@ -95,7 +95,7 @@ OTHER = ROUND
         ("Part | None = Part()", {}),
     ],
 )
-def test_a_default_is_what_is_in_the_text(projects: Any, field: str, default: object) -> None:
+def test_a_default_is_the_value_in_the_source(projects: Any, field: str, default: object) -> None:
     options = Options(allow_dangerous_types=True)
     spec, made = projects.spec(f"a: {field}", CONSTANTS, options=options)
     assert made.codes == []
@@ -121,7 +121,7 @@ def test_a_default_is_what_is_in_the_text(projects: Any, field: str, default: ob
         "'\\ud800'",
     ],
 )
-def test_a_default_that_the_text_does_not_show_is_reported(projects: Any, value: str) -> None:
+def test_a_default_that_the_source_does_not_show_is_reported(projects: Any, value: str) -> None:
     options = Options(allow_dangerous_types=True)
     spec, made = projects.spec(f"a: int = {value}", CONSTANTS, options=options)
     assert made.codes == ["API034"]
@@ -130,12 +130,12 @@ def test_a_default_that_the_text_does_not_show_is_reported(projects: Any, value:
 
 
 @pytest.mark.parametrize("marker", ["kubebuilder:default=1", "default=1", "olmkit:nodefault"])
-def test_a_computed_default_with_a_marker_is_meant(projects: Any, marker: str) -> None:
+def test_a_computed_default_with_a_marker_is_accepted(projects: Any, marker: str) -> None:
     _, made = projects.spec(f"# +{marker}\n    a: int = max(1, 2)")
     assert made.codes == []
 
 
-def test_the_default_of_a_part_must_satisfy_its_schema(projects: Any) -> None:
+def test_the_default_of_a_nested_field_must_satisfy_its_schema(projects: Any) -> None:
     _, made = projects.spec("a: Part = Part()", "class Part(Model):\n    must: int\n")
     assert made.codes == ["API028"]
 
@@ -150,7 +150,7 @@ def test_a_status_has_no_default(projects: Any) -> None:
 
 
 @pytest.mark.parametrize("field", ["int = ...", "int = Field(...)", "Annotated[int, Ge(1)] = ..."])
-def test_an_ellipsis_says_that_a_field_must_be_given(projects: Any, field: str) -> None:
+def test_an_ellipsis_makes_a_field_required(projects: Any, field: str) -> None:
     spec, made = projects.spec(f"a: {field}")
     assert made.codes == []
     assert spec["required"] == ["a"]
@@ -166,6 +166,8 @@ def test_an_ellipsis_says_that_a_field_must_be_given(projects: Any, field: str) 
         ("a: int = Field(le=1e400)", "API006"),
     ],
 )
-def test_what_no_file_can_hold_is_a_finding(projects: Any, body: str, code: str) -> None:
+def test_a_value_that_no_file_can_represent_is_a_finding(
+    projects: Any, body: str, code: str
+) -> None:
     _, made = projects.spec(body)
     assert made.codes == [code]

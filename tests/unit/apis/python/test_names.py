@@ -1,4 +1,4 @@
-"""Names of Python modules: imports, stars, re-exports, branches."""
+"""Names in Python modules: imports, star imports, re-exports, branches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def module(projects: Any, text: str, **others: str) -> Any:
         "from .common import *\n",
     ],
 )
-def test_a_star_brings_what_is_known_of_other_libraries(projects: Any, stars: str) -> None:
+def test_a_star_import_has_the_known_names_of_third_party_libraries(
+    projects: Any, stars: str
+) -> None:
     made = module(
         projects,
         stars + "class Spec(Model):\n    a: Optional[PositiveInt] = Field(default=None, le=3)\n",
@@ -41,7 +43,7 @@ def test_a_star_brings_what_is_known_of_other_libraries(projects: Any, stars: st
     assert spec(made) == {"type": "object", "properties": {"a": a}}
 
 
-def test_a_star_brings_enumerations_and_dataclasses(projects: Any) -> None:
+def test_a_star_import_has_enumerations_and_dataclasses(projects: Any) -> None:
     made = module(
         projects,
         "from enum import *\nfrom dataclasses import *\n"
@@ -57,7 +59,7 @@ def test_a_star_brings_enumerations_and_dataclasses(projects: Any) -> None:
     }
 
 
-def test_a_name_is_found_behind_any_of_several_stars(projects: Any) -> None:
+def test_a_name_is_found_through_any_of_several_star_imports(projects: Any) -> None:
     made = module(
         projects,
         BASES + "from . import common\nfrom .common import Second\n"
@@ -77,7 +79,7 @@ def test_a_name_is_found_behind_any_of_several_stars(projects: Any) -> None:
     }
 
 
-def test_the_last_star_wins(projects: Any) -> None:
+def test_the_last_star_import_takes_precedence(projects: Any) -> None:
     made = module(
         projects,
         BASES + "from .one import *\nfrom .two import *\nclass Spec(Model):\n    a: Part\n",
@@ -87,7 +89,7 @@ def test_the_last_star_wins(projects: Any) -> None:
     assert list(spec(made)["properties"]["a"]["properties"]) == ["y"]
 
 
-def test_modules_that_take_all_of_each_other_end_the_search(projects: Any) -> None:
+def test_modules_that_star_import_each_other_end_the_search(projects: Any) -> None:
     made = module(
         projects,
         BASES + "from .one import *\nclass Spec(Model):\n    a: Nowhere\n",
@@ -130,7 +132,7 @@ class Spec(Model):
 """
 
 
-def test_what_is_in_another_branch_is_only_a_replacement(projects: Any) -> None:
+def test_a_name_in_another_branch_is_only_a_fallback(projects: Any) -> None:
     head = "import sys\nfrom typing import Annotated\nfrom annotated_types import Ge\n"
     made = module(projects, head + BASES + BACKPORT)
     assert made.codes == []
@@ -141,7 +143,7 @@ def test_what_is_in_another_branch_is_only_a_replacement(projects: Any) -> None:
     }
 
 
-def test_a_class_of_an_else_branch_is_read_with_its_words(projects: Any) -> None:
+def test_a_class_in_an_else_branch_is_read_with_its_docstring(projects: Any) -> None:
     made = module(
         projects,
         BASES + "import sys\nif sys.platform == 'win32':\n    pass\nelse:\n"

@@ -1,4 +1,4 @@
-"""Reading Python sources: which comments belong to what, packages, names, bad files."""
+"""Reading Python sources: the targets of comments, packages, names, invalid files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def names_of(struct: Any) -> list[str]:
 
 
 def field_markers(projects: Any, body: str) -> dict[str, list[str]]:
-    """Attribute → names of its markers, for a model with this body."""
+    """Return the markers of each attribute, for a model with this body."""
     indented = "".join(f"    {line}\n" if line else "\n" for line in body.splitlines())
     made = projects.module(f"class M(Model):\n{indented}")
     (model,) = [d for d in made.sources.declarations.values() if d.name.name == "M"]
@@ -50,7 +50,7 @@ def field_markers(projects: Any, body: str) -> dict[str, list[str]]:
         ("# + [ ] a list item\nx: int", {"x": []}),
     ],
 )
-def test_markers_of_a_field_are_the_near_group_and_its_documentation(
+def test_markers_of_a_field_are_in_the_group_above_it_and_its_documentation(
     projects: Any, body: str, expected: dict[str, list[str]]
 ) -> None:
     assert field_markers(projects, body) == expected
@@ -79,7 +79,7 @@ def test_markers_of_a_field_are_the_near_group_and_its_documentation(
         ),
     ],
 )
-def test_markers_of_types_and_packages(
+def test_markers_belong_to_types_and_packages(
     projects: Any, text: str, on_type: list[str], on_package: list[str]
 ) -> None:
     made = projects.module(text.format(KIND))
@@ -89,7 +89,7 @@ def test_markers_of_types_and_packages(
     assert names_of(package) == ["groupName", *on_package]
 
 
-def test_markers_stand_between_decorators_and_at_the_top_of_a_class(projects: Any) -> None:
+def test_markers_can_be_between_decorators_and_at_the_start_of_a_class(projects: Any) -> None:
     made = projects.module(
         '''
         # +kubebuilder:storageversion
@@ -139,7 +139,7 @@ def test_markers_stand_between_decorators_and_at_the_top_of_a_class(projects: An
         ("x = 1\ny: str", "API021", "write `x: <type> = …`, or `ClassVar` if this is intended"),
     ],
 )
-def test_ambiguous_marker_is_reported_and_changes_nothing(
+def test_an_ambiguous_marker_is_reported_and_has_no_effect(
     projects: Any, text: str, code: str, hint: str
 ) -> None:
     schema, made = projects.spec(text)
@@ -154,11 +154,11 @@ def test_ambiguous_marker_is_reported_and_changes_nothing(
     "text",
     ["# +kubebuilder:scaffold:imports", "# +genclient:noStatus", "# +foo", "# +1 for this", "# +"],
 )
-def test_marker_of_another_tool_is_ignored(projects: Any, text: str) -> None:
+def test_a_marker_of_another_tool_is_ignored(projects: Any, text: str) -> None:
     assert projects.module(f"{text}\n\n\n{KIND}").codes == []
 
 
-def test_broken_marker_is_a_finding_with_its_column(projects: Any) -> None:
+def test_an_invalid_marker_is_a_finding_with_its_column(projects: Any) -> None:
     _, made = projects.spec("# +kubebuilder:validation:MaxLength=1.5\nx: str")
     assert made.codes == ["API003"]
     (found,) = made.findings
@@ -190,14 +190,14 @@ def test_columns_count_characters(projects: Any) -> None:
         ({"api/v1/__init__.py": "# +groupName="}, [("api.v1", "", "v1")]),
     ],
 )
-def test_packages_groups_and_versions(
+def test_packages_have_groups_and_versions(
     projects: Any, files: dict[str, str], packages: list[tuple[str, str | None, str]]
 ) -> None:
     made = projects.make(files)
     assert [(p.module, p.group, p.version) for p in made.sources.packages] == packages
 
 
-def test_types_are_followed_through_imports_of_the_project(projects: Any) -> None:
+def test_types_are_resolved_through_imports_of_the_project(projects: Any) -> None:
     made = projects.make(
         {
             "op/api/v1/__init__.py": ("# +groupName=a.b\nfrom .parts import *"),
@@ -226,7 +226,7 @@ def test_types_are_followed_through_imports_of_the_project(projects: Any) -> Non
     assert properties["c"]["items"]["required"] == ["x"]
 
 
-def test_kind_is_found_by_its_fields_too(projects: Any) -> None:
+def test_a_kind_is_also_recognized_by_its_fields(projects: Any) -> None:
     made = projects.module(
         """
         @dataclass
@@ -253,7 +253,7 @@ def test_kind_is_found_by_its_fields_too(projects: Any) -> None:
     ("base", "code"),
     [("Mixin", "API007"), ("elsewhere.Base", "API007"), ("Generic[T]", "API006")],
 )
-def test_base_class_that_hides_fields_is_a_finding(projects: Any, base: str, code: str) -> None:
+def test_a_base_class_that_hides_fields_is_a_finding(projects: Any, base: str, code: str) -> None:
     made = projects.module(
         f"from typing import Generic\n\n\nclass Thing({base}, CustomResource):\n    x: int\n"
     )
@@ -275,11 +275,13 @@ class Settings:
 """
 
 
-def test_dataclass_next_to_a_reconciler_is_not_an_api_and_may_hold_anything(projects: Any) -> None:
+def test_a_dataclass_next_to_a_reconciler_is_not_an_api_and_can_have_any_field(
+    projects: Any,
+) -> None:
     assert projects.make({"controllers/thing.py": UNRELATED}).codes == []
 
 
-def test_dataclass_that_a_kind_uses_is_looked_at_wherever_it_is(projects: Any) -> None:
+def test_a_dataclass_that_a_kind_uses_is_checked_wherever_it_is(projects: Any) -> None:
     api = """
     # +groupName=example.com
     from controllers.thing import Settings
@@ -312,7 +314,7 @@ def test_classes_that_derive_from_each_other_end_the_search(projects: Any) -> No
         ("large", b"#" * (source.MAX_SOURCE_SIZE + 1), "API002", None),
     ],
 )
-def test_file_that_cannot_be_read_is_a_finding_and_others_are_read(
+def test_an_unreadable_file_is_a_finding_and_the_others_are_read(
     name: str, data: bytes, code: str, line: int | None
 ) -> None:
     findings = Findings()
@@ -335,14 +337,14 @@ SMALL = b"# +groupName=a.b\nfrom olmkit import CustomResource\nclass Thing(Custo
     [BOM + SMALL.replace(b"\n", b"\r\n"), b"# -*- coding: latin-1 -*-\n# \xe9\n\n" + SMALL],
     ids=["bom and crlf", "latin-1"],
 )
-def test_other_encodings_and_line_ends_are_read(data: bytes) -> None:
+def test_other_encodings_and_line_endings_are_read(data: bytes) -> None:
     findings = Findings()
     read = source.read(Tree({"api/v1.py": data}), findings)
     assert not findings.items
     assert [k.name.name for p in read.packages for k in p.kinds()] == ["Thing"]
 
 
-def test_doubtful_escapes_of_the_author_are_his_affair() -> None:
+def test_invalid_escapes_in_the_source_are_not_reported() -> None:
     findings = Findings()
     source.read(Tree({"a.py": b"x = '\\d'\n"}), findings)
     assert not findings.items
@@ -358,7 +360,7 @@ def test_doubtful_escapes_of_the_author_are_his_affair() -> None:
         ("typing.Optional[str]", "`typing.Optional`", "add `import typing`"),
     ],
 )
-def test_name_that_is_not_imported_is_reported_with_its_import(
+def test_a_name_that_is_not_imported_is_reported_with_its_import(
     projects: Any, annotation: str, message: str, hint: str
 ) -> None:
     made = projects.make(
@@ -384,7 +386,7 @@ def test_name_that_is_not_imported_is_reported_with_its_import(
     assert found.hint == hint
 
 
-def test_base_class_that_is_not_imported_is_the_only_finding(projects: Any) -> None:
+def test_a_base_class_that_is_not_imported_is_the_only_finding(projects: Any) -> None:
     made = projects.make(
         {
             "api/v1.py": """
@@ -423,7 +425,7 @@ def test_base_class_that_is_not_imported_is_the_only_finding(projects: Any) -> N
         ),
     ],
 )
-def test_kind_whose_gvk_is_not_that_of_its_crd_is_reported(
+def test_a_kind_whose_gvk_differs_from_its_crd_is_reported(
     projects: Any, gvk: str, messages: list[str]
 ) -> None:
     made = projects.make(
@@ -459,7 +461,7 @@ def test_kind_whose_gvk_is_not_that_of_its_crd_is_reported(
         ('field(default=1, metadata={"maximum": 3})', ["API033"]),
     ],
 )
-def test_metadata_that_do_not_reach_the_crd_are_reported(
+def test_metadata_that_does_not_reach_the_crd_is_reported(
     projects: Any, call: str, codes: list[str]
 ) -> None:
     made = projects.make(

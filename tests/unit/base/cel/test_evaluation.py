@@ -75,7 +75,7 @@ def test_an_expression_has_a_value(text: str, wanted: Any) -> None:
         ("18446744073709551615u > -1", True),
     ],
 )
-def test_values_are_compared_by_what_they_amount_to(text: str, wanted: bool) -> None:
+def test_values_are_compared_by_their_meaning(text: str, wanted: bool) -> None:
     assert _value(text) is wanted
 
 
@@ -94,7 +94,7 @@ def test_values_are_compared_by_what_they_amount_to(text: str, wanted: bool) -> 
         ("[].all(w, 1 / 0 == 1)", True),
     ],
 )
-def test_macros_go_over_lists_and_keys(text: str, wanted: Any) -> None:
+def test_macros_iterate_over_lists_and_keys(text: str, wanted: Any) -> None:
     assert _value(text) == wanted
 
 
@@ -109,7 +109,7 @@ def test_macros_go_over_lists_and_keys(text: str, wanted: Any) -> None:
         ("mixed.exists(m, m == null)", True),
     ],
 )
-def test_what_decides_is_kept_in_spite_of_errors(text: str, wanted: bool) -> None:
+def test_a_deciding_operand_hides_errors_of_the_other(text: str, wanted: bool) -> None:
     assert _value(text) is wanted
 
 
@@ -164,7 +164,7 @@ def test_what_decides_is_kept_in_spite_of_errors(text: str, wanted: bool) -> Non
         "timestamp('2020-02-30T00:00:00Z')",
     ],
 )
-def test_what_has_no_value_is_an_error(text: str) -> None:
+def test_an_expression_without_a_value_is_an_error(text: str) -> None:
     with pytest.raises(EvaluationError):
         _value(text)
 
@@ -190,7 +190,7 @@ def test_times_and_durations_are_values(text: str, wanted: Any) -> None:
     assert _value(text) == wanted
 
 
-def test_functions_may_be_added() -> None:
+def test_functions_can_be_added() -> None:
     expr = cel.parse("twice(2) + twice(words[0].size())")
 
     found = cel_evaluation.evaluate(expr, VARIABLES, {"twice": lambda number: 2 * number})
@@ -227,5 +227,5 @@ def test_depth_is_bounded() -> None:
         _value("+".join(["1"] * 5000))
 
 
-def test_a_chain_of_conditions_may_be_long() -> None:
+def test_a_chain_of_conditions_can_be_long() -> None:
     assert _value(" || ".join(["false"] * 5000 + ["true"])) is True

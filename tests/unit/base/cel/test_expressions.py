@@ -84,7 +84,7 @@ def test_an_expression_has_a_type(text: str, wanted: str) -> None:
         ("size_limit.x", "type 'int' does not support field selection", 10),
     ],
 )  # fmt: skip
-def test_what_is_not_a_sensible_expression_is_refused_with_its_place(
+def test_an_invalid_expression_is_refused_with_its_place(
     text: str, message: str, offset: int
 ) -> None:
     with pytest.raises(CelError) as caught:
@@ -99,5 +99,5 @@ def test_depth_and_length_are_bounded(text: str) -> None:
         cel.parse(text)
 
 
-def test_a_variable_of_a_macro_hides_one_of_the_same_name() -> None:
+def test_a_variable_of_a_macro_hides_an_outer_one_with_the_same_name() -> None:
     assert _type("names.map(size_limit, size_limit)") == "list(string)"

@@ -19,7 +19,9 @@ from olmkit.base.go import floats
         (-2.5e30, "-2.5e+30"),
     ],
 )
-def test_json_has_an_exponent_only_for_the_smallest_and_largest(value: float, text: str) -> None:
+def test_json_only_has_an_exponent_for_very_small_and_large_numbers(
+    value: float, text: str
+) -> None:
     assert floats.json_text(value) == text
 
 
@@ -37,7 +39,7 @@ def test_json_has_an_exponent_only_for_the_smallest_and_largest(value: float, te
         (math.nan, ".nan"),
     ],
 )
-def test_yaml_has_an_exponent_of_two_digits_from_a_million(value: float, text: str) -> None:
+def test_yaml_has_an_exponent_of_two_digits_from_a_million_on(value: float, text: str) -> None:
     assert floats.yaml_text(value) == text
 
 

@@ -42,9 +42,7 @@ def _matches(pattern: str, text: str) -> bool:
         ("^(|a)+$", ["", "aa"], ["b"]),
     ],
 )  # fmt: skip
-def test_a_pattern_is_found_as_go_finds_it(
-    pattern: str, matching: list[str], others: list[str]
-) -> None:
+def test_a_pattern_matches_as_in_go(pattern: str, matching: list[str], others: list[str]) -> None:
     assert [text for text in matching if not _matches(pattern, text)] == []
     assert [text for text in others if _matches(pattern, text)] == []
 
@@ -52,12 +50,12 @@ def test_a_pattern_is_found_as_go_finds_it(
 @pytest.mark.parametrize(
     "pattern", ["(", "(?=a)", r"\p{Greek}", "((a{99}){99}){99}", "((()*){1000}){1000}"]
 )
-def test_what_is_not_a_pattern_or_too_large_is_refused(pattern: str) -> None:
+def test_an_invalid_or_too_large_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(PatternError):
         _matches(pattern, "a")
 
 
-def test_the_work_is_in_proportion_to_the_text() -> None:
+def test_the_time_is_proportional_to_the_text() -> None:
     steps: list[int] = []
 
     assert not go_matching.matches("(x+x+)+y", "x" * 1000, steps.append)

@@ -1,4 +1,4 @@
-"""Patterns as Go reads them; the verdicts are those of Go 1.26's `regexp`."""
+"""Patterns as Go reads them; the expected results are from the `regexp` of Go 1.26."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_what_go_compiles_has_no_fault(pattern: str) -> None:
+def test_a_pattern_that_go_compiles_has_no_error(pattern: str) -> None:
     assert go_patterns.fault(pattern) == ""
 
 
@@ -50,5 +50,7 @@ def test_what_go_compiles_has_no_fault(pattern: str) -> None:
         ("(?<=a)", "invalid named capture: `(?<=a)`"),
     ],
 )
-def test_what_go_does_not_compile_is_reported_in_its_words(pattern: str, words: str) -> None:
+def test_a_pattern_that_go_does_not_compile_is_reported_with_its_message(
+    pattern: str, words: str
+) -> None:
     assert go_patterns.fault(pattern) == words

@@ -218,7 +218,7 @@ VECTORS = [
 
 
 @pytest.mark.parametrize(("keys", "order"), VECTORS, ids=[keys[:20] for keys, _ in VECTORS])
-def test_equal_items_stand_where_go_leaves_them(keys: str, order: list[int]) -> None:
+def test_equal_items_have_the_order_of_go(keys: str, order: list[int]) -> None:
     assert sort_slice(range(len(keys)), key=lambda index: keys[index]) == order
 
 

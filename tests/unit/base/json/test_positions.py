@@ -27,7 +27,7 @@ from olmkit.base.json import positions as json_positions
         (b'"\x01"', "invalid character '\\x01' in string literal", 1),
     ],
 )
-def test_what_is_wrong_is_reported_in_the_words_of_go(
+def test_errors_are_reported_with_the_messages_of_go(
     text: bytes, message: str, offset: int
 ) -> None:
     error = json_positions.explain(text)
@@ -36,7 +36,7 @@ def test_what_is_wrong_is_reported_in_the_words_of_go(
     assert (error.message, error.offset) == (message, offset)
 
 
-def test_nothing_is_wrong_with_json() -> None:
+def test_valid_json_has_no_errors() -> None:
     assert (
         json_positions.explain(b'{"a": [1, -2.5e3, true, false, null, "x\\u00e9"], "b": {}}')
         is None
@@ -61,7 +61,7 @@ def test_values_and_keys_have_lines_and_columns() -> None:
     assert (node.end_line, node.end_column) == (1, 16)
 
 
-def test_a_repeated_key_keeps_both_places() -> None:
+def test_a_repeated_key_keeps_both_positions() -> None:
     node = json_positions.compose(b'{"a": 1, "a": 2, "a": 3}')
 
     assert [(name, first.column, again.column) for name, first, again in node.twice] == [

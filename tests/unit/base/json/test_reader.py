@@ -11,13 +11,13 @@ def test_integers_of_64_bits_stay_exact() -> None:
     ]
 
 
-def test_numbers_pass_through_a_double_on_request() -> None:
+def test_numbers_are_converted_to_doubles_on_request() -> None:
     value = json_reader.read_doubles(b"[9007199254740993, 1.0, 1e3, -0, 1e30, 1.5]")
 
     assert repr(value) == "[9007199254740992, 1, 1000, -0.0, 1e+30, 1.5]"
 
 
-def test_what_is_not_a_character_is_replaced() -> None:
+def test_invalid_characters_are_replaced() -> None:
     assert json_reader.read(b'{"a": "\xff\\ud800x \\ud83d\\ude00"}') == {"a": "��x 😀"}
 
 
@@ -34,7 +34,7 @@ def test_what_is_not_a_character_is_replaced() -> None:
         (b"[1e400]", 0),
     ],
 )
-def test_a_text_that_is_none_is_refused_with_its_place(text: bytes, offset: int) -> None:
+def test_text_that_is_not_json_is_refused_with_its_place(text: bytes, offset: int) -> None:
     with pytest.raises(JsonError) as caught:
         json_reader.read(text)
 
@@ -51,7 +51,7 @@ def test_nesting_of_500_levels_is_read() -> None:
     assert json_reader.read(b"[" * 500 + b"]" * 500)
 
 
-def test_a_stream_has_the_places_of_its_values() -> None:
+def test_a_stream_has_the_positions_of_its_values() -> None:
     data = '{"é": 1}[2] \n 3'.encode()
 
     values = list(json_reader.read_stream(data, 0))
@@ -68,7 +68,7 @@ def test_a_stream_has_the_places_of_its_values() -> None:
         (b"[1,\t-12345678901234567890]", True),
         (b'{"a":"x1234567890123456"}', False),
         (b'{"a":"x1234567890123456","b":123456789012345}', False),
-        (b'{"a":"sha256:12345678901234567","b":1}', True),  # it might be a number
+        (b'{"a":"sha256:12345678901234567","b":1}', True),  # It could be a number.
         (b'{"a":"--1234567890123456"}', False),
         (b'{"a":"x12345678901234567","b":1234567890123456}', True),
         (b"[1.5,-0]", True),
@@ -77,5 +77,5 @@ def test_a_stream_has_the_places_of_its_values() -> None:
         (b"", False),
     ],
 )
-def test_numbers_that_a_double_may_change_are_noticed(text: bytes, odd: bool) -> None:
+def test_numbers_that_a_double_can_change_are_detected(text: bytes, odd: bool) -> None:
     assert json_reader.has_odd_numbers(text) is odd

@@ -22,25 +22,25 @@ from olmkit.base.json import text as json_text
         ({}, "{}"),
     ],
 )
-def test_a_value_is_written_as_go_writes_it(value: Any, text: str) -> None:
+def test_a_value_is_written_as_in_go(value: Any, text: str) -> None:
     assert json_text.compact(value).decode() == text
 
 
-def test_html_stays_plain_when_asked() -> None:
+def test_html_is_not_escaped_on_request() -> None:
     assert json_text.compact("<&>\u2028", escape_html=False) == b'"<&>\\u2028"'
 
 
-def test_keys_keep_their_order_when_asked() -> None:
+def test_keys_keep_their_order_on_request() -> None:
     assert json_text.compact({"b": 1, "a": {"d": 1e21, "c": 2}}, sort=False) == (
         b'{"b":1,"a":{"d":1e+21,"c":2}}'
     )
 
 
-def test_spaces_go_and_tokens_stay_as_written() -> None:
+def test_whitespace_is_removed_and_tokens_stay_as_written() -> None:
     assert json_text.squeeze(b' { "a" : [ 1.0 , "\\u003c\\/" ] } ') == b'{"a":[1.0,"\\u003c\\/"]}'
 
 
-def test_a_line_for_each_value_and_none_for_empty_ones() -> None:
+def test_each_value_has_a_line_and_empty_collections_have_one() -> None:
     assert json_text.indent(b'{"a":[],"b":{"c":[1.0]}}') == (
         b'{\n    "a": [],\n    "b": {\n        "c": [\n            1.0\n        ]\n    }\n}'
     )

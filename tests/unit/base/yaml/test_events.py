@@ -9,7 +9,7 @@ def _read(data: bytes) -> list[str]:
     return [event.value for event in yaml_events.events(data) if type(event) is events.ScalarEvent]
 
 
-def test_errors_have_a_place_and_a_fix() -> None:
+def test_errors_have_a_position_and_a_fix() -> None:
     with pytest.raises(YamlError) as caught:
         _read(b"a: 1\nb: c: d\n")
 
@@ -36,13 +36,13 @@ def test_a_byte_order_mark_inside_the_text_is_refused(data: bytes, offset: int) 
     assert caught.value.offset in (offset, None)
 
 
-def test_a_byte_order_mark_after_the_document_does_not_matter() -> None:
+def test_a_byte_order_mark_after_the_document_is_ignored() -> None:
     stream = yaml_events.events(b"{a: 1}\n\xef\xbb\xbf")
 
     assert [type(next(stream)) for _ in range(6)][-1] is events.MappingEndEvent
 
 
-def test_an_escape_that_only_go_knows_is_understood() -> None:
+def test_an_escape_that_only_go_supports_is_read() -> None:
     text = b"a: \"it\\'s\"\nb: \"\\'\\'\"\nc: |\n  \\'\n"
 
     assert yaml_events.read(text, _read) == ["a", "it's", "b", "''", "c", "\\'\n"]
@@ -54,7 +54,7 @@ def test_other_escapes_and_too_many_of_them_are_refused(text: bytes) -> None:
         yaml_events.read(text, _read)
 
 
-def test_characters_are_counted_as_by_the_parser() -> None:
+def test_characters_are_counted_as_in_the_parser() -> None:
     assert yaml_events.decode(b"\xef\xbb\xbfa") == "a"
     assert yaml_events.decode("é".encode("utf-16")) == "é"
     assert yaml_events.decode(b"\xff") == "�"

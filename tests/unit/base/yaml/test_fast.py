@@ -1,4 +1,4 @@
-"""What the quick reader takes, and what it leaves to the exact one."""
+"""What the fast reader accepts, and what it leaves to the exact reader."""
 
 import random
 from typing import Any
@@ -34,11 +34,11 @@ spec:
 """
 
 
-def test_a_usual_manifest_is_read() -> None:
+def test_a_common_manifest_is_read() -> None:
     assert yaml_fast.read(PLAIN.encode()) == yaml_reader.read(PLAIN.encode()).value
 
 
-def test_windows_line_ends_are_read() -> None:
+def test_windows_line_endings_are_read() -> None:
     assert yaml_fast.read(b"a: 1\r\nb: |\r\n  x\r\n") == {"a": 1, "b": "x\n"}
 
 
@@ -76,7 +76,7 @@ def test_windows_line_ends_are_read() -> None:
         "a:\n" * 600,
     ],
 )
-def test_rare_and_wrong_forms_are_left_to_the_exact_reader(text: str) -> None:
+def test_rare_and_invalid_forms_are_left_to_the_exact_reader(text: str) -> None:
     assert yaml_fast.read(text.encode()) is yaml_fast.REFUSED
 
 
@@ -90,7 +90,7 @@ def _exact(data: bytes) -> Any:
 
 @pytest.mark.property
 @pytest.mark.parametrize("seed", range(4))
-def test_damaged_texts_have_the_exact_value_or_are_refused(seed: int) -> None:
+def test_damaged_texts_have_the_same_value_as_in_the_exact_reader_or_are_refused(seed: int) -> None:
     chance = random.Random(seed)
     pieces = [*"\n\n\n  -:?[]{},#&*!|>'\"%@`~<=0123456789ab_.+\\/", "\n  ", "\n- ", ": ", "- "]
     pieces += ["---\n", "<<: ", "1:3", "0o7", "1_0", "null", "yes", "{}", "[]", "|\n", "é", "\t"]

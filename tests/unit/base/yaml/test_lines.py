@@ -1,4 +1,4 @@
-"""The quick way to a place gives what the slow one gives, or nothing."""
+"""The fast search for a position has the result of the slow one, or none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _slowly(data: bytes, keys: tuple[str | int, ...], *, of_key: bool) -> tuple[
 
 
 def _compare(data: bytes) -> tuple[int, int]:
-    """How many places were found quickly, and how many were asked for; all found are right."""
+    """Return how many positions were found fast, and how many in total; check all found ones."""
     value = documents.load(data, "x").value
     lines = Lines(data, value)
     found = asked = 0
@@ -97,7 +97,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("text", PLAIN + ODD)
-def test_what_is_found_is_right(text: str) -> None:
+def test_found_positions_are_correct(text: str) -> None:
     value = documents.load(text.encode(), "x").value
     if isinstance(value, dict | list):
         _compare(text.encode())
@@ -106,13 +106,13 @@ def test_what_is_found_is_right(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", PLAIN[:3])
-def test_plain_text_is_found_quickly(text: str) -> None:
+def test_positions_in_plain_text_are_found_fast(text: str) -> None:
     found, asked = _compare(text.encode())
 
     assert found == asked
 
 
-def test_places_in_real_bundles_are_right(cases: Path) -> None:
+def test_positions_in_real_bundles_are_correct(cases: Path) -> None:
     found = asked = 0
     for path in sorted((cases / "bundles").rglob("*.yaml")):
         if "metadata" in path.parts or path.name.endswith("clusterserviceversion.yaml"):

@@ -22,7 +22,7 @@ def test_an_alias_has_the_entries_of_its_anchor() -> None:
     assert node.entries["c"][1].entries["b"][1].line == 0
 
 
-def test_merged_keys_are_found_and_are_not_a_repetition() -> None:
+def test_merged_keys_are_found_and_are_not_repeated_keys() -> None:
     node = _compose("a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  b: 3\n")
 
     merged = node.entries["d"][1]
@@ -30,7 +30,7 @@ def test_merged_keys_are_found_and_are_not_a_repetition() -> None:
     assert merged.twice == []
 
 
-def test_a_text_that_cannot_be_read_has_no_places() -> None:
+def test_an_unreadable_text_has_no_positions() -> None:
     assert yaml_positions.compose(b"a: [") is None
 
 

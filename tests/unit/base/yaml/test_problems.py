@@ -1,4 +1,4 @@
-"""Faults of YAML texts: in plain words, and at the line of the fault."""
+"""Errors in YAML texts: in plain words, and at the line of the error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from olmkit.base.yaml import problems
         ("a: 1\n---\nb: [\n", "3:4", "the list that begins here is not closed with `]`"),
     ],
 )
-def test_a_fault_is_named_at_its_line(text: str, place: str, message: str) -> None:
+def test_an_error_is_reported_at_its_line(text: str, place: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         list(documents.load_all(text.encode(), "f"))
 
@@ -38,7 +38,7 @@ def test_a_fault_is_named_at_its_line(text: str, place: str, message: str) -> No
 
 
 @pytest.mark.parametrize("reason", [*problems.TABLE, "found character that cannot start any token"])
-def test_no_word_of_libyaml_reaches_a_user(reason: str) -> None:
+def test_no_message_of_libyaml_reaches_a_user(reason: str) -> None:
     problem = problems.describe(reason, "@")
 
     assert problem.message != reason
@@ -46,5 +46,5 @@ def test_no_word_of_libyaml_reaches_a_user(reason: str) -> None:
     assert problem.hint
 
 
-def test_what_libyaml_adds_one_day_has_words_too() -> None:
+def test_an_unknown_message_of_libyaml_has_a_plain_text_too() -> None:
     assert problems.describe("a new reason").message == "the structure cannot be read"

@@ -26,7 +26,7 @@ def _value(text: str) -> Any:
         ('a: "it\\\'s"\n', {"a": "it's"}),
     ],
 )
-def test_values_are_those_of_go(text: str, value: Any) -> None:
+def test_values_are_those_that_go_reads(text: str, value: Any) -> None:
     assert repr(_value(text)) == repr(value)
 
 
@@ -51,7 +51,7 @@ def test_values_are_those_of_go(text: str, value: Any) -> None:
         ("a: 1\nb: 'x\n  \ufeffy'\n", "a byte order mark is inside the text", None),
     ],
 )
-def test_errors_have_a_place(text: str, message: str, place: tuple[int, int] | None) -> None:
+def test_errors_have_a_position(text: str, message: str, place: tuple[int, int] | None) -> None:
     with pytest.raises(YamlError, match=re.escape(message)) as caught:
         _value(text)
 
@@ -67,7 +67,7 @@ def test_bytes_that_are_not_text_are_refused_at_their_offset(data: bytes) -> Non
     assert caught.value.offset == len(data.rstrip(b"\n")) - 1
 
 
-def test_aliases_cannot_blow_a_text_up() -> None:
+def test_aliases_cannot_expand_without_limit() -> None:
     lines = [b"a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     for level in range(1, 9):
         items = b", ".join([b"*a%d" % (level - 1)] * 10)
@@ -77,14 +77,14 @@ def test_aliases_cannot_blow_a_text_up() -> None:
         yaml_reader.read(b"\n".join(lines))
 
 
-def test_a_long_text_cannot_be_repeated_without_measure() -> None:
+def test_a_long_text_cannot_be_repeated_without_limit() -> None:
     data = b"a: &a " + b"x" * 1_000_000 + b"\nb: [" + b", ".join([b"*a"] * 500) + b"]\n"
 
     with pytest.raises(YamlError, match="excessive aliasing"):
         yaml_reader.read(data)
 
 
-def test_aliases_cannot_nest_without_measure() -> None:
+def test_aliases_cannot_nest_without_limit() -> None:
     levels = [b"a0: &a0 " + b"[" * 300 + b"]" * 300, b"a1: " + b"[" * 300 + b"*a0" + b"]" * 300]
 
     with pytest.raises(YamlError, match="nested more than 500 levels"):
@@ -99,14 +99,14 @@ def test_aliases_are_copies() -> None:
     assert value["c"] == {"b": [1]}
 
 
-def test_what_follows_the_first_document_is_noticed_and_not_read() -> None:
+def test_text_after_the_first_document_is_detected_and_not_read() -> None:
     assert yaml_reader.read(b"a: 1\n...\n}").more
     assert yaml_reader.read(b"{a: 1}\n---\nb\n").more
     assert not yaml_reader.read(b"a: 1\n...\n").more
     assert yaml_reader.read(b"# nothing\n").value is yaml_reader.MISSING
 
 
-def test_repeated_keys_are_noticed() -> None:
+def test_repeated_keys_are_detected() -> None:
     assert yaml_reader.read(b"a: 1\na: 2\n").repeated
     assert not yaml_reader.read(b"a: 1\nb: {a: 2}\n").repeated
 
@@ -131,5 +131,5 @@ def test_many_tags_or_escapes_take_linear_time(item: bytes, value: str) -> None:
         assert yaml_reader.read(data).value == [value] * count
         return time.process_time() - began
 
-    # Sixteen times the text; when the rest was copied for each item, this was above a hundred.
+    # The text is 16 times longer; when each item copied the rest, the factor was above 100.
     assert seconds(160_000) < 50 * max(seconds(10_000), 0.02)

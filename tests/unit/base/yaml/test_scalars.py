@@ -47,7 +47,7 @@ from olmkit.base.yaml.scalars import ScalarError
         ("<<", "<<"),
     ],
 )
-def test_a_plain_scalar_is_what_go_makes_of_it(text: str, value: Any) -> None:
+def test_a_plain_scalar_has_the_value_that_go_reads(text: str, value: Any) -> None:
     result = yaml_scalars.plain(text)
 
     assert (type(result), result) == (type(value), value)
@@ -87,7 +87,7 @@ def test_a_tag_decides_the_type(tag: str | None, text: str, value: Any) -> None:
         (yaml_scalars.BINARY, "a!", "invalid base64 data"),
     ],
 )
-def test_a_tag_that_does_not_fit_is_refused(tag: str, text: str, message: str) -> None:
+def test_a_tag_that_does_not_match_its_value_is_refused(tag: str, text: str, message: str) -> None:
     with pytest.raises(ScalarError, match=message):
         yaml_scalars.parse_tagged(tag, text)
 

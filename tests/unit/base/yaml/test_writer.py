@@ -80,7 +80,7 @@ def test_strings_have_the_quotes_that_they_need(text: str, written: str) -> None
         ({}, "{}"),
     ],
 )
-def test_other_values(value: Any, written: str) -> None:
+def test_other_values_are_written(value: Any, written: str) -> None:
     assert yaml_writer.write({"k": value}) == f"k: {written}\n"
     assert yaml_writer.write([value]) == f"- {written}\n"
     assert yaml_writer.write(value) == f"{written}\n"
@@ -124,7 +124,7 @@ def test_keys_are_in_natural_order(keys: list[str]) -> None:
     assert list(yaml_writer.natural_order(tuple(reversed(keys)))) == keys
 
 
-def test_long_plain_text_is_folded_at_a_lone_space() -> None:
+def test_long_plain_text_is_folded_at_a_single_space() -> None:
     words = "word " * 20
 
     written = yaml_writer.write({"key": words.strip()})
@@ -139,7 +139,7 @@ def test_double_spaces_and_long_words_are_not_broken() -> None:
     assert yaml_writer.write({"k": "a" * 90 + "  b c"}) == "k: " + "a" * 90 + "  b\n  c\n"
 
 
-def test_quoted_text_is_folded_too() -> None:
+def test_quoted_text_is_also_folded() -> None:
     assert yaml_writer.write({"k": "'" + "a" * 90 + " b c "}) == (
         "k: '''" + "a" * 90 + "\n  b\n  c '\n"
     ).replace("\n  b\n  c", "\n  b c")
@@ -148,7 +148,7 @@ def test_quoted_text_is_folded_too() -> None:
     )
 
 
-def test_a_next_line_character_is_folded_as_a_reader_of_json_would() -> None:
+def test_a_next_line_character_is_folded_as_in_json() -> None:
     assert yaml_writer.write({"k": "a\x85b"}) == "k: a b\n"
     assert yaml_writer.write({"k": "a \x85 \x85b"}) == "k: |-\n  a\n  b\n"
 
@@ -167,7 +167,7 @@ def test_the_first_string_that_is_refused_is_found() -> None:
     assert yaml_writer.unwritable({"a": {"\x80": 1}}) == ("a", "\x80")
 
 
-def test_a_key_that_no_reader_finds_the_end_of_is_refused() -> None:
+def test_a_key_whose_end_no_reader_finds_is_refused() -> None:
     with pytest.raises(UnwritableError, match="could not find expected ':'"):
         yaml_writer.write({"k" * 1023: 1})
 

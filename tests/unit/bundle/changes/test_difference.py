@@ -1,4 +1,4 @@
-"""Bundles of one small form, each with one thing changed."""
+"""Bundles of one small form, each with one change."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ TABLE: dict[str, tuple[Callable[[Files], Any], str, str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_each_change_has_its_level_and_names_the_olm_that_minds(name: str) -> None:
+def test_each_change_has_its_level_and_names_the_versions_of_olm_that_it_affects(name: str) -> None:
     change, rule, level, olm = TABLE[name]
 
     found = {one.rule: one for one in changes(change)}
@@ -244,14 +244,14 @@ def test_each_change_has_its_level_and_names_the_olm_that_minds(name: str) -> No
     assert (found[rule].level, found[rule].olm) == (level, olm)
 
 
-def test_what_is_removed_is_the_opposite_of_what_is_added() -> None:
+def test_a_removal_is_the_opposite_of_an_addition() -> None:
     gone = changes(lambda _: None, old=_webhook)
 
     assert [one.rule for one in gone] == ["webhook-removed"]
     assert [one.rule for one in changes(_webhook, old=_webhook)] == []
 
 
-def test_a_bundle_without_a_least_version_of_kubernetes_takes_any() -> None:
+def test_a_bundle_without_a_minimum_version_of_kubernetes_accepts_any() -> None:
     def without(files: Files) -> None:
         files.spec.pop("minKubeVersion")
 
@@ -261,7 +261,7 @@ def test_a_bundle_without_a_least_version_of_kubernetes_takes_any() -> None:
     assert new.message.endswith("changes from `any` to `1.20.0`")
 
 
-def test_images_are_compared_where_they_are_used() -> None:
+def test_images_are_compared_at_their_use() -> None:
     def container(files: Files) -> Value:
         found: Value = files.deployment["spec"]["template"]["spec"]["containers"][0]
         return found
@@ -277,7 +277,7 @@ def test_images_are_compared_where_they_are_used() -> None:
     assert "no longer pinned" in tag.message
 
 
-def test_one_generation_sees_only_what_concerns_it() -> None:
+def test_one_version_of_olm_only_sees_changes_that_affect_it() -> None:
     v0 = {one.rule: one.level for one in changes(_rule, olm="v0")}
     v1 = {one.rule: one.level for one in changes(TABLE["mode of OLM v0"][0], olm="v1")}
 
@@ -285,7 +285,7 @@ def test_one_generation_sees_only_what_concerns_it() -> None:
     assert v1 == {"install-mode-removed": "info"}
 
 
-def test_what_blocks_comes_first() -> None:
+def test_blocking_changes_come_first() -> None:
     def several(files: Files) -> None:
         files.spec["displayName"] = "Pan"
         _tighten(files)
@@ -300,7 +300,7 @@ def test_equal_bundles_do_not_differ() -> None:
     assert changes(lambda _: None) == []
 
 
-def test_a_skip_range_is_an_edge() -> None:
+def test_a_skip_range_is_an_upgrade_edge() -> None:
     def ranged(files: Files) -> None:
         files.spec.pop("replaces")
         files.csv["metadata"]["annotations"]["olm.skipRange"] = ">=1.0.0 <1.1.0"

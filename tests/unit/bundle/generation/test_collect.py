@@ -1,4 +1,4 @@
-"""Each object finds its bucket."""
+"""The sorting of objects by their purpose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def collected(text: str) -> CollectedObjects:
     return collect.collect(documents.load_all(text.encode(), "in.yaml"))
 
 
-def test_objects_are_sorted_by_what_they_become() -> None:
+def test_objects_are_sorted_by_their_purpose() -> None:
     found = collected("""
 apiVersion: apps/v1
 kind: Deployment
@@ -43,7 +43,7 @@ metadata: {name: config}
     assert [item.name for item in found.scorecards] == ["config"]
 
 
-def test_custom_resources_are_those_of_served_versions() -> None:
+def test_custom_resources_must_have_a_served_version() -> None:
     found = collected("""
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -65,14 +65,14 @@ metadata: {name: two}
     assert [item.name for item in found.others] == ["two"]
 
 
-def test_equal_objects_count_once_but_bindings_as_often_as_they_come() -> None:
+def test_equal_objects_count_once_but_each_binding_counts() -> None:
     role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: {}\nmetadata: {{name: x}}\n---\n"
     found = collected(role.format("Role") * 2 + role.format("RoleBinding") * 2)
     assert len(found.roles) == 1
     assert len(found.role_bindings) == 2
 
 
-def test_webhooks_are_taken_out_of_their_configurations() -> None:
+def test_webhooks_are_taken_from_their_configurations() -> None:
     found = collected("""
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingWebhookConfiguration
@@ -91,7 +91,7 @@ webhooks: [{name: two}]
     ]
 
 
-def test_lists_are_expanded_with_the_places_of_their_items() -> None:
+def test_lists_are_expanded_with_the_positions_of_their_items() -> None:
     found = collected("""apiVersion: v1
 kind: List
 items:
@@ -111,7 +111,7 @@ items:
     assert found.others[0].at("metadata", "name").line == 6
 
 
-def test_what_is_not_an_object_is_reported_and_left_out() -> None:
+def test_a_value_that_is_not_an_object_is_reported_and_omitted() -> None:
     found = collected("a: b\n---\n[1]\n---\nkind: Secret\nmetadata: {name: x}\n---\n\n")
     assert [note.rule for note in found.findings] == ["PRJ104"] * 3
     assert [note.at.line for note in found.findings if note.at] == [1, 3, 5]

@@ -4,7 +4,7 @@ from olmkit.base.diagnostics import Location, Severity
 from olmkit.bundle.generation.findings import refusal
 
 
-def test_a_refusal_carries_its_place() -> None:
+def test_a_refusal_has_its_place() -> None:
     error = refusal("a message", at=Location(path="a"), hint="fix")
     (found,) = error.diagnostics
     assert (found.rule, found.severity) == ("PRJ101", Severity.ERROR)

@@ -71,11 +71,11 @@ def based(**spec: Any) -> dict[str, Any]:
 
 
 def rules(result: GeneratedBundle) -> list[str]:
-    # The Deployment of these tests has no account, and so no permissions.
+    # The Deployment of these tests has no service account, and so no permissions.
     return [found.rule for found in result.findings if found.rule != "PRJ118"]
 
 
-def test_the_version_names_the_csv() -> None:
+def test_the_version_is_in_the_name_of_the_csv() -> None:
     csv = made(DEPLOYMENT).csv
     assert csv["metadata"]["name"] == "p.v1.0.0"
     assert csv["spec"]["version"] == "1.0.0"
@@ -83,7 +83,7 @@ def test_the_version_names_the_csv() -> None:
     assert csv["metadata"]["name"] == "p.v0.0.0"
 
 
-def test_the_watched_namespace_is_that_of_the_operator_group() -> None:
+def test_the_watched_namespaces_come_from_the_operator_group() -> None:
     manifest = documents.load(documents.dump(DEPLOYMENT), "d").value
     containers = manifest["spec"]["template"]["spec"]["containers"]
     containers[0]["env"] = [{"name": "WATCH_NAMESPACE", "value": ""}, {"name": "B", "value": "1"}]
@@ -93,7 +93,7 @@ def test_the_watched_namespace_is_that_of_the_operator_group() -> None:
     assert env[1] == {"name": "B", "value": "1"}
 
 
-def test_owned_apis_follow_the_crds_and_keep_their_words() -> None:
+def test_owned_apis_follow_the_crds_and_keep_their_descriptions() -> None:
     owned = [
         {"name": "things.example.com", "version": "v2", "kind": "Thing", "displayName": "Words"},
         {"name": "gone.example.com", "version": "v1", "kind": "Gone"},
@@ -113,7 +113,7 @@ def test_owned_apis_follow_the_crds_and_keep_their_words() -> None:
     assert rules(result) == ["PRJ106"]
 
 
-def test_a_crd_that_is_there_twice_has_its_words_twice() -> None:
+def test_a_repeated_crd_has_its_descriptions_twice() -> None:
     owned = [{"name": "things.example.com", "kind": "Thing", "version": "v1", "displayName": "T"}]
     other = {**CRD, "metadata": {**CRD["metadata"], "labels": {"a": "b"}}}
 
@@ -130,7 +130,7 @@ def test_samples_become_examples() -> None:
     assert not [name for name in result.objects if "thing" in name and "things" not in name]
 
 
-def test_examples_of_the_base_stay_only_without_samples() -> None:
+def test_examples_of_the_base_are_kept_only_without_samples() -> None:
     base = based(annotations={"alm-examples": '[{"kind": "Old"}]'})
     kept = made(DEPLOYMENT, CRD, base=base)
     assert "Old" in kept.csv["metadata"]["annotations"]["alm-examples"]
@@ -145,12 +145,12 @@ def test_a_sample_of_an_unserved_version_is_reported() -> None:
     assert rules(made(DEPLOYMENT, CRD, sample)) == ["PRJ114"]
 
 
-def test_related_images_by_hand_stay() -> None:
+def test_related_images_of_the_user_are_kept() -> None:
     images = [{"name": "own", "image": "quay.io/own:v1"}]
     assert made(DEPLOYMENT, base=based(relatedImages=images)).csv["spec"]["relatedImages"] == images
 
 
-def test_what_the_manifests_replace_is_reported() -> None:
+def test_values_that_the_manifests_replace_are_reported() -> None:
     base = based(
         install={
             "strategy": "deployment",
@@ -166,7 +166,7 @@ def test_what_the_manifests_replace_is_reported() -> None:
     assert "old" not in str(result.csv["spec"])
 
 
-def test_without_a_deployment_that_of_the_base_stays() -> None:
+def test_without_a_deployment_the_one_of_the_base_is_kept() -> None:
     deployments = [{"name": "old", "spec": DEPLOYMENT["spec"]}]
     base = based(install={"strategy": "deployment", "spec": {"deployments": deployments}})
     result = made(base=base, alone=True)
@@ -174,12 +174,12 @@ def test_without_a_deployment_that_of_the_base_stays() -> None:
     assert rules(result) == ["PRJ116"]
 
 
-def test_without_any_deployment_there_is_no_bundle() -> None:
+def test_without_any_deployment_no_bundle_is_generated() -> None:
     with pytest.raises(InputError, match="has no Deployment, so OLM would have nothing to run"):
         made(alone=True)
 
 
-def test_an_empty_list_of_deployments_may_be_meant() -> None:
+def test_an_empty_list_of_deployments_is_accepted() -> None:
     base = based(install={"strategy": "deployment", "spec": {"deployments": []}})
     assert rules(made(base=base, alone=True)) == ["PRJ116"]
 
@@ -197,7 +197,7 @@ def test_a_ca_of_cert_manager_is_reported_for_a_crd_that_olm_converts() -> None:
     assert "PRJ119" in rules(made(crd))
 
 
-def test_another_install_strategy_is_left_alone() -> None:
+def test_another_install_strategy_is_not_changed() -> None:
     base = based(install={"strategy": "image", "spec": {"image": "x"}})
     install = made(DEPLOYMENT, base=base).csv["spec"]["install"]
     assert install == {"strategy": "image", "spec": {"image": "x", "deployments": None}}
@@ -212,9 +212,7 @@ def test_another_install_strategy_is_left_alone() -> None:
         ("networking.k8s.io/v1", "Ingress", ["PRJ102"]),
     ],
 )
-def test_a_kind_that_is_left_out_is_reported(
-    api_version: str, kind: str, expected: list[str]
-) -> None:
+def test_an_omitted_kind_is_reported(api_version: str, kind: str, expected: list[str]) -> None:
     other = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}
     result = made(DEPLOYMENT, other)
     assert rules(result) == expected
@@ -225,12 +223,12 @@ def test_a_kind_that_is_left_out_is_reported(
     ("key", "value"),
     [("annotations", {"a": "b"}), ("finalizers", ["a/b"]), ("ownerReferences", [{"uid": "1"}])],
 )
-def test_what_a_deployment_loses_is_reported(key: str, value: Any) -> None:
+def test_lost_fields_of_a_deployment_are_reported(key: str, value: Any) -> None:
     manifest = {**DEPLOYMENT, "metadata": {"name": "d", key: value}}
     assert rules(made(manifest)) == ["PRJ112"]
 
 
-def test_files_of_one_name_are_distinguished() -> None:
+def test_files_with_the_same_name_are_distinguished() -> None:
     one = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "a"}}
     two = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "b"}}
     result = made(DEPLOYMENT, one, two)
@@ -267,7 +265,7 @@ def _places(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def _retyped(manifests: list[Any], source: random.Random) -> list[Any]:
-    """The manifests with one to three values of other types in random places."""
+    """Return the manifests with one to three values of other types in random places."""
     odd = [None, 3, -1, 1.5, True, "", "../x", [], {}, [1], [None], {"a": 1}, {"name": [3]}]
     result = copy.deepcopy(manifests)
     for _ in range(source.randint(1, 3)):
@@ -281,7 +279,7 @@ def _retyped(manifests: list[Any], source: random.Random) -> list[Any]:
 
 @pytest.mark.property
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_is_in_manifests_is_a_bundle_or_a_refusal(seed: int, root: Path) -> None:
+def test_any_manifests_result_in_a_bundle_or_a_refusal(seed: int, root: Path) -> None:
     data = (root / "tests/fixtures/go-project/rendered/manifests.yaml").read_bytes()
     manifests = [document.value for document in documents.load_all(data, "in.yaml")]
     source = random.Random(seed)
@@ -300,7 +298,7 @@ def test_whatever_is_in_manifests_is_a_bundle_or_a_refusal(seed: int, root: Path
         ("subjects", "all", "`subjects` must be a list"),
     ],
 )
-def test_a_binding_of_a_wrong_form_is_refused(key: str, value: Any, words: str) -> None:
+def test_an_invalid_binding_is_refused(key: str, value: Any, words: str) -> None:
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",

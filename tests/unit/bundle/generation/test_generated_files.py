@@ -6,7 +6,7 @@ from olmkit.base.tree import Tree
 from olmkit.bundle.generation import generated_files
 
 
-def test_only_untouched_files_of_earlier_runs_are_stale() -> None:
+def test_only_unchanged_files_of_earlier_runs_are_stale() -> None:
     files = {"manifests/a.yaml": b"a", "manifests/b.yaml": b"b", "manifests/c.yaml": b"c"}
     found = Tree(
         {
@@ -25,11 +25,11 @@ def test_without_a_record_nothing_is_stale() -> None:
     assert generated_files.find_stale(Tree({"a": b"a"}), []) == (frozenset(), frozenset())
 
 
-def test_a_broken_record_names_nothing() -> None:
+def test_an_invalid_record_names_nothing() -> None:
     found = Tree({"a": b"a", generated_files.FILE: b"\xff\n\nno digest  a\n" + b"0" * 64 + b" a\n"})
     assert generated_files.find_stale(found, []) == (frozenset(), frozenset())
 
 
-def test_a_record_cannot_name_what_is_not_there() -> None:
+def test_a_record_cannot_name_a_missing_file() -> None:
     found = Tree({generated_files.FILE: b"0" * 64 + b"  ../../etc/passwd\n"})
     assert generated_files.find_stale(found, []) == (frozenset(), frozenset())

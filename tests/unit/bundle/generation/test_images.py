@@ -81,7 +81,7 @@ def related(*deployments: dict[str, Any]) -> tuple[list[tuple[str, str]], list[D
         ),
     ],
 )
-def test_names_of_related_images(
+def test_related_images_have_their_names(
     deployments: list[dict[str, Any]], expected: list[tuple[str, str]]
 ) -> None:
     found, notes = related(*deployments)
@@ -89,7 +89,7 @@ def test_names_of_related_images(
     assert bool(notes) is any(not name for name, _ in expected)
 
 
-def test_an_image_from_elsewhere_is_refused() -> None:
+def test_an_image_of_another_registry_is_refused() -> None:
     manifest = deployment(D, {"X": ""})
     variable = manifest["spec"]["template"]["spec"]["containers"][0]["env"][0]
     del variable["value"]
@@ -168,12 +168,12 @@ def test_all_images_are_pinned_everywhere() -> None:
     assert not [item for item in images.pullspecs(pinned) if "@" not in item.image]
 
 
-def test_one_name_for_two_images_is_refused() -> None:
+def test_the_same_name_for_two_images_is_refused() -> None:
     csv = {"spec": {"relatedImages": [{"name": "a", "image": "b"}, {"name": "a", "image": "c"}]}}
     with pytest.raises(InputError, match="refers to two images"):
         images.pin(csv, {})
 
 
-def test_long_texts_are_scanned_in_no_time() -> None:
+def test_long_texts_are_scanned_fast() -> None:
     csv = {"metadata": {"annotations": {"a": "a.b/" + "x" * 200_000, "b": "a." * 100_000}}}
     assert images.pullspecs(csv) == ()

@@ -1,4 +1,4 @@
-"""Permissions are divided by binding."""
+"""Permissions are divided by their bindings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def granted(permissions: tuple[rbac.ServiceAccountRules, ...]) -> dict[str, list
     }
 
 
-def test_rules_go_where_their_binding_says() -> None:
+def test_the_binding_decides_where_rules_go() -> None:
     access = divided(
         role("Role", "local"),
         role("ClusterRole", "wide"),
@@ -63,7 +63,7 @@ def test_rules_go_where_their_binding_says() -> None:
     assert access.leftover == ()
 
 
-def test_what_is_bound_to_others_stays() -> None:
+def test_bindings_of_other_subjects_are_kept() -> None:
     access = divided(
         role("ClusterRole", "theirs"),
         role("ClusterRole", "nobodys"),
@@ -77,7 +77,7 @@ def test_what_is_bound_to_others_stays() -> None:
     assert not access.permissions
 
 
-def test_extra_accounts_count_as_ours() -> None:
+def test_extra_accounts_count_as_the_operators() -> None:
     access = divided(
         role("Role", "r"),
         binding("RoleBinding", "a", ("Role", "r"), "ServiceAccount/agent"),
@@ -87,7 +87,7 @@ def test_extra_accounts_count_as_ours() -> None:
     assert [found.rule for found in access.findings] == ["PRJ115", "PRJ118"]
 
 
-def test_a_mixed_binding_dangles_and_is_reported() -> None:
+def test_a_binding_with_other_subjects_is_reported() -> None:
     access = divided(
         role("Role", "r"),
         binding("RoleBinding", "a", ("Role", "r"), "ServiceAccount/ours", "User/jane"),
@@ -104,7 +104,7 @@ def test_an_aggregated_role_is_reported() -> None:
     assert [found.rule for found in access.findings] == ["PRJ109"]
 
 
-def test_what_an_account_loses_is_reported() -> None:
+def test_lost_permissions_of_an_account_are_reported() -> None:
     account = {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -121,7 +121,7 @@ def test_an_account_without_rules_is_reported() -> None:
     assert [found.rule for found in divided(bound).findings] == []
 
 
-def test_roles_of_one_name_are_distinguished_by_namespace() -> None:
+def test_roles_with_the_same_name_are_distinguished_by_namespace() -> None:
     first, second = role("Role", "r", namespace="one"), role("Role", "r", namespace="two")
     second["rules"][0]["resources"] = ["other"]
     bound = binding("RoleBinding", "b", ("Role", "r"), "ServiceAccount/ours")
@@ -138,7 +138,7 @@ def test_a_role_of_another_api_group_is_not_a_role() -> None:
     assert not access.permissions
 
 
-def test_a_deployment_without_account_uses_the_default_one() -> None:
+def test_a_deployment_without_an_account_uses_the_default_account() -> None:
     text = b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
     collection = collect.collect(documents.load_all(text, "in"))
     assert rbac.operator_accounts(collection.deployments, ["x"]) == ("default", "x")

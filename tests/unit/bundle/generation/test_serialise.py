@@ -1,4 +1,4 @@
-"""How CSVs and their neighbours are written."""
+"""How CSVs and other objects are written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def resource(value: dict[str, Any]) -> BundleObject:
     return BundleObject(documents.load(documents.dump(value), "in.yaml"))
 
 
-def test_a_csv_has_its_empty_structures_and_nothing_of_a_cluster() -> None:
+def test_a_csv_has_its_empty_fields_and_no_fields_of_a_cluster() -> None:
     written = serialise.csv_manifest(
         {
             "kind": "ClusterServiceVersion",
@@ -66,12 +66,12 @@ def test_a_csv_has_its_empty_structures_and_nothing_of_a_cluster() -> None:
     )
 
 
-def test_cleanup_that_is_asked_for_stays() -> None:
+def test_requested_cleanup_is_kept() -> None:
     written = serialise.csv_manifest({"metadata": {}, "spec": {"cleanup": {"enabled": True}}})
     assert written["spec"]["cleanup"] == {"enabled": True}
 
 
-def test_an_object_loses_namespace_and_status_only() -> None:
+def test_an_object_only_loses_namespace_and_status() -> None:
     written = serialise.manifest(
         resource(
             {
@@ -91,7 +91,7 @@ def test_an_object_loses_namespace_and_status_only() -> None:
     }
 
 
-def test_a_wrong_type_is_refused_where_it_is() -> None:
+def test_a_wrong_type_is_refused_at_its_place() -> None:
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
@@ -120,11 +120,11 @@ def test_examples_are_written_as_go_writes_json() -> None:
 @pytest.mark.parametrize(
     ("text", "count"), [("[]", 0), ('[{"a": 1}, 3]', 1), ("no json", 0), ("{}", 0), ("", 0)]
 )
-def test_odd_examples_hold_no_objects(text: str, count: int) -> None:
+def test_invalid_examples_have_no_objects(text: str, count: int) -> None:
     assert len(serialise.parse_examples(text)) == count
 
 
-def test_a_crd_is_written_without_what_is_empty_in_its_type() -> None:
+def test_a_crd_is_written_without_empty_fields_of_its_type() -> None:
     schema = {
         "type": "object",
         "required": [],
@@ -196,7 +196,7 @@ def test_a_crd_is_written_without_what_is_empty_in_its_type() -> None:
     }
 
 
-def test_a_service_is_written_without_what_is_empty_in_its_type() -> None:
+def test_a_service_is_written_without_empty_fields_of_its_type() -> None:
     written = serialise.manifest(
         resource(
             {

@@ -75,7 +75,7 @@ def test_port_and_deployment_come_from_the_service() -> None:
     assert not notes
 
 
-def test_only_mutating_webhooks_are_invoked_again() -> None:
+def test_only_mutating_webhooks_are_reinvoked() -> None:
     for kind, has in (("Mutating", True), ("Validating", False)):
         found, _ = defined(SERVICE + DEPLOYMENT + hook(kind, reinvocationPolicy="IfNeeded"))
         assert ("reinvocationPolicy" in found[0]) is has
@@ -90,7 +90,7 @@ def test_only_mutating_webhooks_are_invoked_again() -> None:
     ],
     ids=["no-service", "no-deployment", "no-selector"],
 )
-def test_without_a_target_the_name_is_guessed(text: str, name: str) -> None:
+def test_without_a_target_the_name_is_a_default(text: str, name: str) -> None:
     found, _ = defined(text)
     assert found[0]["deploymentName"] == name
 
@@ -100,7 +100,7 @@ def test_a_missing_service_is_reported() -> None:
     assert [note.rule for note in notes] == ["PRJ108"]
 
 
-def test_fields_without_a_place_are_reported() -> None:
+def test_fields_that_a_csv_cannot_express_are_reported() -> None:
     selector = {"matchLabels": {"a": "b"}}
     _, notes = defined(
         SERVICE
@@ -110,7 +110,7 @@ def test_fields_without_a_place_are_reported() -> None:
     assert [note.rule for note in notes] == ["PRJ107", "PRJ107"]
 
 
-def test_a_webhook_elsewhere_has_no_deployment() -> None:
+def test_a_webhook_with_a_url_has_no_deployment() -> None:
     found, notes = defined(hook(clientConfig={"url": "https://example.com"}))
     assert "deploymentName" not in found[0]
     assert [note.rule for note in notes] == ["PRJ108"]
@@ -139,7 +139,7 @@ def test_a_conversion_without_path_is_refused() -> None:
         defined(CRD.replace("path: /convert", ""))
 
 
-def test_the_older_form_of_a_conversion_is_read() -> None:
+def test_the_old_form_of_a_conversion_is_read() -> None:
     found, _ = defined("""\
 apiVersion: apiextensions.k8s.io/v1beta1
 kind: CustomResourceDefinition

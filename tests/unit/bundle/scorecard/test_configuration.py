@@ -1,4 +1,4 @@
-"""The scorecard's configuration: read as operator-sdk does, wrong types with a place."""
+"""The scorecard's configuration: read as in operator-sdk, wrong types with a place."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ stages: broken
 """
 
 
-def test_a_configuration_is_read_whole() -> None:
+def test_a_configuration_is_read_completely() -> None:
     assert configuration.load(FULL, "config.yaml") == Configuration(
         stages=(
             Stage(
@@ -92,11 +92,11 @@ PREFIX = "operators.operatorframework.io.test"
         ({"config.v1": ".", "mediatype.v1": "scorecard+v1"}, "config.yaml"),
     ],
 )
-def test_the_annotations_name_the_folder(annotations: dict[str, str], path: str) -> None:
+def test_the_annotations_name_the_directory(annotations: dict[str, str], path: str) -> None:
     assert configuration.path_of(layout.read(_tree(annotations))) == path
 
 
-def test_a_folder_outside_of_the_bundle_is_refused() -> None:
+def test_a_directory_outside_of_the_bundle_is_refused() -> None:
     annotations = {"config.v1": "../x", "mediatype.v1": "scorecard+v1"}
     with pytest.raises(InputError, match="outside of the bundle"):
         configuration.path_of(layout.read(_tree(annotations)))

@@ -1,4 +1,4 @@
-"""The results of a test's output."""
+"""The results in a test's output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from olmkit.bundle.scorecard import results
 from olmkit.bundle.scorecard.results import ScorecardResult
 
 
-def test_a_report_is_read_as_go_reads_it() -> None:
+def test_a_report_is_read_as_in_go() -> None:
     log = json.dumps(
         {
             "RESULTS": [
@@ -39,7 +39,7 @@ def test_a_report_is_read_as_go_reads_it() -> None:
         ("[" * 100_000, "is not"),
     ],
 )
-def test_what_is_not_a_report_failed_and_is_shown(log: str, words: str) -> None:
+def test_output_that_is_not_a_report_is_a_failure_and_is_shown(log: str, words: str) -> None:
     [found] = results.parse(log)
     assert found.state == "fail"
     assert words in found.errors[0]

@@ -1,4 +1,4 @@
-"""Archives of what tests have stored: their files, and nothing that leads elsewhere."""
+"""Archives of files that tests have stored; no file leaves the directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from olmkit.bundle.scorecard import storage
 
 
 def archive(*entries: tuple[str, bytes | None, str]) -> bytes:
-    """Entries by name, content and the target of a link; a folder has neither."""
+    """Build an archive from names, contents and link targets; a directory has neither."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as tar:
         for name, content, link in entries:
@@ -26,7 +26,7 @@ def archive(*entries: tuple[str, bytes | None, str]) -> bytes:
     return made.getvalue()
 
 
-def test_files_have_their_paths_below_the_folder() -> None:
+def test_files_have_paths_below_the_directory() -> None:
     data = archive(
         ("data/", None, ""),
         ("data/a.txt", b"a", ""),
@@ -38,7 +38,7 @@ def test_files_have_their_paths_below_the_folder() -> None:
 
 
 @pytest.mark.parametrize("name", ["other/a", "data2/a", "data/../../a", "../a"])
-def test_what_is_outside_of_the_folder_is_refused(name: str) -> None:
+def test_a_file_outside_of_the_directory_is_refused(name: str) -> None:
     with pytest.raises(InputError):
         storage.read(archive((name, b"x", "")), "/data/")
 

@@ -40,13 +40,13 @@ def atoms(*rules: dict[str, Any], part: str = "clusterPermissions") -> grants.At
         ({"nonResourceURLs": ["/metrics"], "verbs": ["get"]}, "get the URL `/metrics`"),
     ],
 )  # fmt: skip
-def test_permissions_are_said_in_words(found: dict[str, Any], words: str) -> None:
+def test_permissions_are_described_in_words(found: dict[str, Any], words: str) -> None:
     ((target, verbs),) = atoms(found).items()
 
     assert f"{grants.describe_verbs(verbs)} {target}" == words
 
 
-def test_permissions_of_namespaces_are_for_those_that_are_watched() -> None:
+def test_permissions_in_namespaces_are_for_the_watched_namespaces() -> None:
     ((target, _),) = atoms(rule([""], ["pods"], ["get"]), part="permissions").items()
 
     assert str(target) == "`pods` in the watched namespaces"
@@ -66,7 +66,7 @@ def test_permissions_of_namespaces_are_for_those_that_are_watched() -> None:
         ({"nonResourceURLs": ["/a"], "verbs": ["get"]}, rule(["*"], ["*"], ["get"]), ["get"]),
     ],
 )  # fmt: skip
-def test_what_is_beyond_is_what_no_other_rule_covers(
+def test_the_excess_is_what_no_other_rule_covers(
     wanted: dict[str, Any], known: dict[str, Any], left: list[str]
 ) -> None:
     found = grants.find_uncovered(atoms(wanted), atoms(known))
@@ -74,7 +74,7 @@ def test_what_is_beyond_is_what_no_other_rule_covers(
     assert sorted(verb for verbs in found.values() for verb in verbs) == left
 
 
-def test_a_role_of_the_cluster_covers_that_of_namespaces_and_not_the_other_way_round() -> None:
+def test_a_cluster_role_covers_a_role_and_not_the_reverse() -> None:
     pods = rule([""], ["pods"], ["get"])
     everywhere, near = atoms(pods), atoms(pods, part="permissions")
 
@@ -82,7 +82,7 @@ def test_a_role_of_the_cluster_covers_that_of_namespaces_and_not_the_other_way_r
     assert grants.find_uncovered(everywhere, near) == everywhere
 
 
-def test_roles_of_the_bundle_count_when_they_are_bound() -> None:
+def test_roles_of_the_bundle_count_if_they_are_bound() -> None:
     role = {
         "kind": "ClusterRole",
         "metadata": {"name": "reader"},
@@ -114,6 +114,6 @@ def test_secrets_of_all_namespaces_are_far_reaching() -> None:
 
 
 @pytest.mark.parametrize("value", [{}, {"spec": 3}, csv({"verbs": "get", "resources": 3})])
-def test_broken_permissions_are_read_without_a_fault(value: Any) -> None:
+def test_invalid_permissions_never_raise_an_exception(value: Any) -> None:
     assert all(isinstance(one, Grant) for one in grants.csv_grants(value))
     grants.atoms(grants.csv_grants(value))

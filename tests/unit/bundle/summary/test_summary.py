@@ -64,7 +64,7 @@ FILES = {
 }
 
 
-def test_a_bundle_is_told_in_short() -> None:
+def test_a_bundle_has_a_summary() -> None:
     found = summary.summarize(layout.read(Tree(FILES), "bundle"))
 
     assert (found.name, found.package, found.version) == ("pot.v1.0.0", "pot", "1.0.0")
@@ -91,7 +91,7 @@ def test_a_bundle_without_a_csv_has_no_summary() -> None:
 
 
 @pytest.mark.parametrize("spec", [None, 3, [], {"install": 3}, {"webhookdefinitions": [3]}])
-def test_a_broken_csv_is_told_without_a_fault(spec: object) -> None:
+def test_an_invalid_csv_never_raises_an_exception(spec: object) -> None:
     csv = {**CSV, "spec": spec}
     files = {**FILES, "manifests/csv.json": json.dumps(csv).encode()}
 

@@ -14,14 +14,14 @@ def _load(data: str | bytes, path: str = "c.yaml") -> Blob:
     return blob
 
 
-def test_a_blob_is_found_by_keys_in_any_spelling() -> None:
+def test_a_blob_is_found_by_keys_in_any_case() -> None:
     blob = _load("Schema: mine\nPACKAGE: p\nnAmE: x\n")
 
     assert (blob.schema, blob.package, blob.name) == ("mine", "p", "x")
     assert blob.value == {"Schema": "mine", "PACKAGE": "p", "nAmE": "x"}
 
 
-def test_numbers_pass_through_doubles() -> None:
+def test_numbers_are_converted_to_doubles() -> None:
     for text in (
         "schema: a\nx: [1.0, 12345678901234567890, -0.0, 1e-7]\n",
         '{"schema": "a", "x": [1.0, 12345678901234567890, -0, 1e-7]}',
@@ -29,13 +29,13 @@ def test_numbers_pass_through_doubles() -> None:
         assert _load(text).raw == b'{"schema":"a","x":[1,12345678901234567000,-0,1e-7]}\n'
 
 
-def test_blobs_are_equal_when_the_reference_would_keep_the_same_bytes() -> None:
+def test_blobs_are_equal_if_the_reference_would_keep_the_same_bytes() -> None:
     assert _load("b: 1.0\nschema: a\n") == _load('{"schema": "a",\n "b": 1}')
     assert _load("schema: a\n") != _load("schema: b\n")
     assert len({_load("schema: a\n"), _load('{"schema": "a"}')}) == 1
 
 
-def test_fields_have_their_right_names_and_all_are_there() -> None:
+def test_all_fields_are_present_under_their_names() -> None:
     blob = _load("schema: olm.channel\nName: s\nentries: [{Replaces: a, replaces: b}]\nx: 1\n")
 
     assert blob.fields == {
@@ -47,7 +47,7 @@ def test_fields_have_their_right_names_and_all_are_there() -> None:
     }
 
 
-def test_places_are_those_of_the_file() -> None:
+def test_positions_are_those_of_the_file() -> None:
     data = '{"schema": "a"}\n  {"schema": "b",\n "x": [1, 2]}'
 
     second = list(fbc.load_stream(data.encode(), "c.json"))[1]
@@ -57,7 +57,7 @@ def test_places_are_those_of_the_file() -> None:
     assert str(second.at()) == "c.json:2:3"
 
 
-def test_a_made_blob_has_no_place() -> None:
+def test_a_generated_blob_has_no_position() -> None:
     blob = Blob.of({"schema": "a", "name": "n"})
 
     assert (blob.path, blob.index, blob.at("name").line) == ("", 0, None)
@@ -112,7 +112,9 @@ def test_a_made_blob_has_no_place() -> None:
         ),
     ],
 )
-def test_what_is_not_a_blob_is_refused_with_its_place(text: str, place: str, message: str) -> None:
+def test_a_value_that_is_not_a_blob_is_refused_with_its_place(
+    text: str, place: str, message: str
+) -> None:
     with pytest.raises(InputError) as caught:
         _load(text)
 
@@ -121,7 +123,7 @@ def test_what_is_not_a_blob_is_refused_with_its_place(text: str, place: str, mes
         assert str(caught.value.diagnostics[0].at) == f"c.yaml:{place}"
 
 
-def test_a_long_object_is_not_repeated_whole() -> None:
+def test_a_long_object_is_shortened() -> None:
     with pytest.raises(InputError) as caught:
         _load("x: " + "y" * 5_000 + "\n")
 
@@ -167,7 +169,7 @@ def test_an_inlined_manifest_is_json(value: str, text: bytes) -> None:
         ),
     ],
 )
-def test_a_manifest_that_is_none_is_refused(bundle: str, message: str) -> None:
+def test_an_invalid_inlined_manifest_is_refused(bundle: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         _load(bundle)
 
@@ -188,7 +190,7 @@ def test_a_manifest_that_is_none_is_refused(bundle: str, message: str) -> None:
         ),
     ],
 )
-def test_settled_json_is_written_as_any_other(text: str) -> None:
+def test_normalized_json_is_written_like_any_other(text: str) -> None:
     data = text.encode()
     (plain,), (settled,) = fbc.load_stream(data, "c"), fbc.load_stream(data, "c", settle=True)
 

@@ -16,7 +16,7 @@ def _blobs(*values: dict[str, Any]) -> list[Blob]:
     return [Blob.of(value) for value in values]
 
 
-def test_files_are_read_in_the_order_of_a_walk() -> None:
+def test_files_are_read_in_the_order_of_a_directory_walk() -> None:
     tree = Tree(
         {
             "b.yaml": b"schema: b\n",
@@ -38,7 +38,7 @@ def test_only_files_below_the_prefix_are_read() -> None:
     assert [blob.path for blob in fbc.load(tree, "x")] == ["x/a.yaml"]
 
 
-def test_text_that_is_lost_is_reported() -> None:
+def test_lost_text_is_reported() -> None:
     reports: list[Diagnostic] = []
 
     blobs = list(fbc.load_stream(b"schema: a\n...\nschema: b\n", "c.yaml", report=reports.append))
@@ -47,7 +47,7 @@ def test_text_that_is_lost_is_reported() -> None:
     assert [(found.rule, str(found.at)) for found in reports] == [("FBC001", "c.yaml:1:1")]
 
 
-def test_json_keeps_the_order_of_fields_and_leaves_empty_ones_out() -> None:
+def test_json_keeps_the_order_of_fields_and_omits_empty_ones() -> None:
     bundle = {
         "relatedImages": [{"image": "b", "name": ""}],
         "properties": [{"value": {"z": 1, "a": [1.0]}, "type": "t"}],
@@ -100,7 +100,7 @@ def test_json_keeps_the_order_of_fields_and_leaves_empty_ones_out() -> None:
     ],
     ids=["no-entries", "empty-skips", "icon", "deprecations", "custom"],
 )
-def test_yaml_has_the_fields_that_the_schema_asks_for(value: dict[str, Any], written: str) -> None:
+def test_yaml_has_the_fields_that_the_schema_requires(value: dict[str, Any], written: str) -> None:
     assert fbc.dump(_blobs(value), "yaml").decode() == written
 
 
@@ -137,7 +137,7 @@ def test_blobs_are_written_in_the_order_of_the_reference() -> None:
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
-def test_each_package_has_a_folder(form: Form) -> None:
+def test_each_package_has_a_directory(form: Form) -> None:
     blobs = _blobs(PACKAGE, {"schema": "mine"}, {"schema": "mine", "package": "other"})
 
     tree = fbc.dump_tree(blobs, form)
@@ -147,12 +147,12 @@ def test_each_package_has_a_folder(form: Form) -> None:
 
 
 @pytest.mark.parametrize("name", ["..", "../x", "/x", "a/../..", "."])
-def test_a_package_that_leaves_the_folder_is_not_written(name: str) -> None:
+def test_a_package_whose_path_leaves_the_directory_is_not_written(name: str) -> None:
     with pytest.raises(InputError, match="must be a single local path element"):
         fbc.dump_tree(_blobs({"schema": "olm.package", "name": name}), "yaml")
 
 
-def test_fields_that_no_schema_knows_are_found_with_their_places() -> None:
+def test_unknown_fields_are_found_with_their_positions() -> None:
     data = b"schema: olm.channel\nname: s\npackage: p\nentries:\n- name: a\n  repalces: b\nx: 1\n"
     (blob,) = fbc.load_stream(data, "c.yaml")
 
@@ -164,7 +164,7 @@ def test_fields_that_no_schema_knows_are_found_with_their_places() -> None:
     ]
 
 
-def test_fields_that_no_schema_knows_are_dropped_or_kept() -> None:
+def test_unknown_fields_are_removed_or_kept() -> None:
     value = {**PACKAGE, "Icon": {"mediatype": "m", "size": 1}, "extra": {"a": 1}}
 
     kept = fbc.dump(_blobs(value), "yaml", keep_unknown=True).decode()
@@ -190,7 +190,7 @@ _BLOBS = st.fixed_dictionaries(
 @pytest.mark.property
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_BLOBS, max_size=4), st.sampled_from(["yaml", "json"]))
-def test_what_was_written_is_read_again(values: list[dict[str, Any]], form: Form) -> None:
+def test_a_written_catalog_is_read_back(values: list[dict[str, Any]], form: Form) -> None:
     text = fbc.dump(_blobs(*values), form)
 
     again = list(fbc.load_stream(text, "c"))

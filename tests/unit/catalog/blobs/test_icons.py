@@ -1,4 +1,4 @@
-"""Icons: the image type of some bytes."""
+"""Icons: the image type of bytes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_an_image_is_known_by_its_bytes(data: bytes, media_type: str) -> None:
     assert icons.detect(data) == media_type
 
 
-def test_hostile_text_costs_little() -> None:
+def test_hostile_text_is_read_fast() -> None:
     assert icons.detect(b"<svg" + b"<!--" * 200_000) == ""
     assert icons.detect(b" " * 200_000 + b"<svg>" * 2) == ""
 
 
-def test_an_icon_keeps_what_is_reported_of_it_and_what_it_is() -> None:
+def test_an_icon_has_its_declared_and_its_detected_type() -> None:
     assert icons.from_data(SVG, "image/png") == icons.Icon("image/png", icons.SVG, len(SVG))

@@ -44,14 +44,14 @@ def test_patterns_hide_files(patterns: str, seen: list[str]) -> None:
     assert _seen(patterns, "a.md", "b/a.md", "b/c.yaml", "d") == seen
 
 
-def test_a_pattern_counts_from_its_own_folder() -> None:
+def test_a_pattern_is_relative_to_its_own_directory() -> None:
     assert _seen("/c.yaml", "c.yaml", "b/c.yaml", "b/d/c.yaml", below="b") == [
         "b/d/c.yaml",
         "c.yaml",
     ]
 
 
-def test_a_deeper_file_has_the_last_word() -> None:
+def test_a_deeper_file_takes_precedence() -> None:
     tree = Tree(
         {
             ".indexignore": b"*.md\n",
@@ -64,5 +64,5 @@ def test_a_deeper_file_has_the_last_word() -> None:
     assert list(ignore.catalog_files(tree)) == ["b/a.md"]
 
 
-def test_the_walk_goes_folder_by_folder() -> None:
+def test_the_walk_goes_directory_by_directory() -> None:
     assert _seen("", "a.yaml", "a/z", "a-b/c", "b") == ["a/z", "a-b/c", "a.yaml", "b"]

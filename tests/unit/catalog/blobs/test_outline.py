@@ -1,4 +1,4 @@
-"""Outlines: blobs without their bulk."""
+"""Outlines: blobs without their large values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from olmkit.catalog.blobs.outline import (
 )
 
 
-def test_a_package_keeps_what_its_icon_is() -> None:
+def test_a_package_keeps_the_type_of_its_icon() -> None:
     blob = Blob.of(
         {
             "schema": "olm.package",
@@ -70,7 +70,7 @@ def test_a_bundle_has_its_properties_and_images() -> None:
     assert found.related_images == (RelatedImage("", "j"),)
 
 
-def test_deprecations_and_custom_blobs_are_short() -> None:
+def test_deprecations_and_custom_blobs_are_shortened() -> None:
     entries = [{"reference": {"schema": "olm.bundle", "name": "a"}, "message": "m"}]
     deprecations = Blob.of({"schema": "olm.deprecations", "package": "p", "entries": entries})
     custom = Blob.of({"schema": "v", "package": "p", "name": "n", "x": [1]})
@@ -92,7 +92,7 @@ def test_a_field_of_a_wrong_type_is_refused() -> None:
         outline.outline_blob(blob)
 
 
-def test_a_place_in_a_file_is_found_again() -> None:
+def test_a_position_in_a_file_is_found_again() -> None:
     text = b'{"schema": "olm.package",\n "name": "cog"}'
     files = Files(Tree({"c.json": b"\n\n  " + text + b"\n"}))
     place = FilePlace("c.json", 0, 4, 4 + len(text), 2, 2, files)
@@ -102,7 +102,7 @@ def test_a_place_in_a_file_is_found_again() -> None:
     assert outline.blob_at(place).name == "cog"
 
 
-def test_a_blob_that_was_made_is_at_itself() -> None:
+def test_a_generated_blob_is_its_own_source() -> None:
     blob = Blob.of({"schema": "v"})
 
     assert outline.blob_at(blob) is blob

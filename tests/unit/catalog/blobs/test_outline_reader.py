@@ -1,4 +1,4 @@
-"""Outlines: the fast way and the exact way give one answer, and know the same places."""
+"""Outlines: the fast reader and the exact reader have the same results and positions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOWHERE = FilePlace("", 0, 0, 0, 0, 0, outline.Files(Tree()))
 
 
 class _Pieces(Tree):
-    """Files in memory that are given out in pieces of some size."""
+    """Files in memory that are returned in pieces of a given size."""
 
     size = 7
 
@@ -82,7 +82,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("data", FORMS.values(), ids=FORMS)
-def test_what_tools_write_and_odd_forms_are_read_alike(data: bytes) -> None:
+def test_common_and_rare_forms_are_read_alike(data: bytes) -> None:
     ours, faults = _read(data)
 
     assert faults == []
@@ -103,14 +103,14 @@ def test_what_tools_write_and_odd_forms_are_read_alike(data: bytes) -> None:
         b"\xff\xfe\x00",
     ],
 )
-def test_what_is_not_a_catalog_is_a_fault_with_a_place(data: bytes) -> None:
+def test_a_file_that_is_not_a_catalog_is_an_error_with_a_place(data: bytes) -> None:
     ours, faults = _read(data)
 
     assert ours == []
     assert [fault.at.path for fault in faults if fault.at] == ["c.json"]
 
 
-def test_the_faults_of_all_files_are_found() -> None:
+def test_the_errors_of_all_files_are_found() -> None:
     faults: list[Diagnostic] = []
     tree = Tree({"a.yaml": b"x: y\n", "b.yaml": b"schema: v\n", "c.yaml": b"- 1\n"})
 
@@ -121,7 +121,7 @@ def test_the_faults_of_all_files_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", ["pretty", "compact lines", "one line", "blanks around", "yaml"])
-def test_places_are_those_of_the_whole_file(name: str) -> None:
+def test_positions_are_those_of_the_whole_file(name: str) -> None:
     data = FORMS[name]
     ours, _ = _read(data)
     blobs = list(fbc.load_stream(data, "c.json"))
@@ -183,7 +183,7 @@ BLOBS = st.fixed_dictionaries(
 
 @pytest.mark.property
 @given(st.lists(BLOBS, min_size=1, max_size=3), st.sampled_from([4, None]))
-def test_both_ways_agree_on_any_objects(values: list[Any], indent: int | None) -> None:
+def test_both_readers_agree_on_any_objects(values: list[Any], indent: int | None) -> None:
     data = "".join(json.dumps(value, indent=indent) + "\n" for value in values).encode()
     ours, faults = _read(data)
 

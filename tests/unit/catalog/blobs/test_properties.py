@@ -1,4 +1,4 @@
-"""Properties of bundles: types, verdicts and words of Go's reader."""
+"""Properties of bundles: types, results and messages of Go's reader."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_null_is_an_empty_value(kind: str) -> None:
     assert properties.parse([(kind, b"null")]).faults == ()
 
 
-def test_keys_match_in_any_capitals_and_the_last_by_code_point_counts() -> None:
+def test_the_case_of_keys_is_ignored_and_the_last_by_code_point_counts() -> None:
     found = properties.parse([("olm.package", b'{"version": "2.0.0", "VERSION": "1.0.0"}')])
 
     assert found.identities == (PackageIdentity("", "2.0.0", "", 0),)
@@ -97,7 +97,7 @@ def test_keys_match_in_any_capitals_and_the_last_by_code_point_counts() -> None:
         ("olm.bundle.object", b'{"data": "!"}', "illegal base64 data at input byte 0"),
     ],
 )
-def test_a_value_of_another_shape_is_a_fault_in_go_s_words(
+def test_a_value_of_another_type_is_an_error_with_the_message_of_go(
     kind: str, text: bytes | None, words: str
 ) -> None:
     (fault,) = properties.parse([("x", b"1"), (kind, text)]).faults
@@ -106,7 +106,7 @@ def test_a_value_of_another_shape_is_a_fault_in_go_s_words(
     assert fault.keys[:3] == ("properties", 1, "value")
 
 
-def test_the_rest_is_read_all_the_same() -> None:
+def test_the_other_properties_are_still_read() -> None:
     found = properties.parse([("olm.gvk", b"5"), ("olm.gvk", b'{"kind": "Cog"}'), ("x", None)])
 
     assert found.provided == (GVK("", "", "Cog"),)
@@ -114,12 +114,12 @@ def test_the_rest_is_read_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("kind", ["olm.gvk", "olm.csv.metadata", "x"])
-def test_what_is_not_json_is_not_a_fault_of_the_property(kind: str) -> None:
+def test_invalid_json_is_not_an_error_of_the_property(kind: str) -> None:
     with pytest.raises(BrokenTextError):
         properties.parse([(kind, b'{"a": ')])
 
 
-def test_unknown_fields_do_not_matter() -> None:
+def test_unknown_fields_are_ignored() -> None:
     text = b'{"note": 1, "crdDescriptions": {"owned": [{"name": "a", "note": 1}]}}'
 
     assert properties.parse([("olm.csv.metadata", text)]).faults == ()

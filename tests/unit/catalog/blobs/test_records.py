@@ -64,7 +64,7 @@ ODD: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("value", PLAIN)
-def test_a_plain_blob_is_written_as_its_shape_is(value: dict[str, Any]) -> None:
+def test_a_plain_blob_is_written_as_its_shape(value: dict[str, Any]) -> None:
     shape = wire.SHAPES[value["schema"]]
     expected = json_text.compact(
         shapes.dump(shape, shapes.read(shape, value), anything=_in_order),
@@ -81,7 +81,7 @@ def test_a_blob_of_another_form_has_no_record(value: dict[str, Any]) -> None:
     assert records.read(json_text.compact(value, escape_html=False)) is None
 
 
-def test_the_record_of_a_blob_has_numbers_as_the_reference_keeps_them() -> None:
+def test_the_record_of_a_blob_has_the_numbers_that_the_reference_keeps() -> None:
     value = {**BUNDLE, "properties": [{"type": "olm.x", "value": 12345678901234567890}]}
     record = Blob.of(value).record
     assert isinstance(record, records.Bundle)

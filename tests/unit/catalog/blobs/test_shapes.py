@@ -64,7 +64,7 @@ EMPTY = {
         ({"other": 1}, {}),
     ],
 )  # fmt: skip
-def test_objects_are_read_as_go_does(value: dict[str, Any], changed: dict[str, Any]) -> None:
+def test_objects_are_read_as_in_go(value: dict[str, Any], changed: dict[str, Any]) -> None:
     assert shapes.read(SHAPE, value) == {**EMPTY, **changed}
 
 
@@ -84,7 +84,7 @@ def test_objects_are_read_as_go_does(value: dict[str, Any], changed: dict[str, A
          ("inner", "data")),
     ],
 )  # fmt: skip
-def test_a_wrong_type_is_an_error_in_the_words_of_go(
+def test_a_wrong_type_is_an_error_with_the_message_of_go(
     value: dict[str, Any], message: str, keys: tuple[str | int, ...]
 ) -> None:
     with pytest.raises(ShapeError) as caught:
@@ -101,7 +101,7 @@ def test_a_value_that_is_not_an_object_is_an_error() -> None:
         shapes.read(SHAPE, [])
 
 
-def test_empty_optional_fields_are_not_written() -> None:
+def test_empty_optional_fields_are_omitted() -> None:
     state = shapes.read(SHAPE, {"kind": "a", "words": [], "icon": {}})
 
     assert list(shapes.dump(SHAPE, state).items()) == [
@@ -135,11 +135,11 @@ def test_base64_is_decoded(length: int) -> None:
         ("aGVsbG8", 4),
     ],
 )
-def test_what_is_not_base64_has_a_place(text: str, offset: int) -> None:
+def test_invalid_base64_has_a_place(text: str, offset: int) -> None:
     assert shapes.decode_base64(text) == offset
 
 
-def test_unknown_fields_are_found_and_put_back() -> None:
+def test_unknown_fields_are_found_and_restored() -> None:
     value = {"b": 1, "kind": "a", "List": [{"x": 1}, {"name": "n"}], "any": {"free": 1}, "a": 2}
     written = shapes.dump(SHAPE, shapes.read(SHAPE, value))
 

@@ -38,7 +38,7 @@ def _read(data: bytes, reports: list[Diagnostic] | None = None) -> list[Any]:
         ("\ufeffs: a\n", ["a"]),
     ],
 )
-def test_a_file_is_cut_as_by_the_reference(text: str, schemas: list[Any]) -> None:
+def test_a_file_is_divided_as_in_the_reference(text: str, schemas: list[Any]) -> None:
     assert _read(text.encode()) == schemas
 
 
@@ -52,14 +52,14 @@ def test_a_file_is_cut_as_by_the_reference(text: str, schemas: list[Any]) -> Non
         ("s: a\n...\ns: b\n", ["a"]),
     ],
 )
-def test_what_is_lost_is_reported(text: str, schemas: list[Any]) -> None:
+def test_lost_text_is_reported(text: str, schemas: list[Any]) -> None:
     reports: list[Diagnostic] = []
 
     assert _read(text.encode(), reports) == schemas
     assert [found.name for found in reports] == ["lost-documents"]
 
 
-def test_utf_16_is_not_cut() -> None:
+def test_utf_16_is_not_divided() -> None:
     reports: list[Diagnostic] = []
 
     assert _read("s: a\n---\ns: b\n\n".encode("utf-16-le").join([b"\xff\xfe", b"\n"])[:-1], reports)
@@ -81,18 +81,18 @@ def test_utf_16_is_not_cut() -> None:
         ("a: 1\n---\nb: [\n", "f:3:4: not valid YAML: the list that begins here"),
     ],
 )
-def test_errors_have_their_place_in_the_file(text: str, message: str) -> None:
+def test_errors_have_their_position_in_the_file(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         _read(text.encode())
 
     assert caught.value.message.startswith(message)
 
 
-def test_a_number_that_is_too_large_for_json_makes_the_text_yaml() -> None:
+def test_a_number_that_is_too_large_for_json_makes_the_file_yaml() -> None:
     assert _read(b'{"s": "a"}\n{"n": 1e400}\n') == ["a", "1e400"]
 
 
-def test_looking_for_json_stops_after_4096_bytes() -> None:
+def test_the_detection_of_json_stops_after_4096_bytes() -> None:
     assert [part.json for part in _parts(b" " * 4095 + b'{"s":"a"}')] == [True]
     assert [part.json for part in _parts(b" " * 4096 + b'{"s":"a"}')] == [False]
 

@@ -6,7 +6,7 @@ from olmkit.catalog.blobs import typed_json
 from olmkit.catalog.blobs.typed_json import Member, MisfitError
 
 
-def test_fields_match_without_regard_to_case_and_keep_their_text() -> None:
+def test_the_case_of_fields_is_ignored_and_their_text_is_kept() -> None:
     found = typed_json.fields(b'{"Type": "a", "type": "b", "VALUE": {"z": 1.0, "a": "\\u003c"}}')
 
     assert found == {"type": [b'"a"', b'"b"'], "value": [b'{"z": 1.0, "a": "\\u003c"}']}
@@ -21,12 +21,12 @@ def test_fields_match_without_regard_to_case_and_keep_their_text() -> None:
         (b"null", {"group": "", "kind": ""}),
     ],
 )
-def test_texts_of_an_object(text: bytes, texts: dict[str, str]) -> None:
+def test_an_object_has_the_text_of_its_fields(text: bytes, texts: dict[str, str]) -> None:
     assert typed_json.read_texts((text,), ("group", "kind")) == texts
 
 
 @pytest.mark.parametrize("text", [b'{"group":1}', b'{"Group":1,"group":"a"}', b"[]", b'"a"', b"{"])
-def test_a_misfit_ends_the_reading(text: bytes) -> None:
+def test_a_wrong_type_ends_reading(text: bytes) -> None:
     with pytest.raises(MisfitError):
         typed_json.read_texts((text,), ("group",))
 
@@ -45,7 +45,7 @@ def test_a_misfit_ends_the_reading(text: bytes) -> None:
         (b"18446744073709552000", "1.8446744e+19"),
     ],
 )
-def test_yaml_scalars_pass_for_text(text: bytes, read: str) -> None:
+def test_yaml_scalars_count_as_strings(text: bytes, read: str) -> None:
     assert typed_json.read_text((text,), lenient=True) == read
 
 
@@ -55,7 +55,7 @@ def test_entries_keep_the_text_of_their_values() -> None:
     assert found == (Member("a", b'{"b": 1.0}'), Member("", b""), Member("c", b""))
 
 
-def test_of_a_list_that_fits_in_part_the_rest_is_empty() -> None:
+def test_items_of_a_list_that_do_not_match_its_type_are_empty() -> None:
     found, wrong = typed_json.entries_that_fit(b'[{"type":1,"value":2},{"type":"a","value":3},4]')
 
     assert found == (Member("", b"2"), Member("a", b"3"), Member("", b""))
@@ -63,7 +63,7 @@ def test_of_a_list_that_fits_in_part_the_rest_is_empty() -> None:
 
 
 @pytest.mark.parametrize("text", [b"[{", b"{}", b"[1,]"])
-def test_of_what_is_not_a_list_nothing_is_read(text: bytes) -> None:
+def test_a_value_that_is_not_a_list_has_no_items(text: bytes) -> None:
     found, wrong = typed_json.entries_that_fit(text)
 
     assert found == ()

@@ -12,7 +12,7 @@ from olmkit.catalog.blobs import shapes, wire
         (wire.DEPRECATIONS, "schema package entries"),
     ],
 )
-def test_a_schema_has_its_fields_in_the_order_of_writing(schema: str, fields: str) -> None:
+def test_the_fields_of_a_schema_are_in_the_order_of_writing(schema: str, fields: str) -> None:
     assert [each.name for each in wire.SHAPES[schema].fields] == fields.split()
 
 
@@ -25,11 +25,11 @@ def test_a_schema_has_its_fields_in_the_order_of_writing(schema: str, fields: st
         (wire.DEPRECATIONS, {"schema": "", "package": "", "entries": None}),
     ],
 )
-def test_what_is_written_of_nothing(schema: str, written: dict[str, object]) -> None:
+def test_empty_values_are_written_or_omitted(schema: str, written: dict[str, object]) -> None:
     shape = wire.SHAPES[schema]
 
     assert shapes.dump(shape, shapes.read(shape, {})) == written
 
 
-def test_every_schema_has_a_word_for_messages() -> None:
+def test_every_schema_has_a_name_for_messages() -> None:
     assert set(wire.PARSED_AS) == set(wire.SHAPES)

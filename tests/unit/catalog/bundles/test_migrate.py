@@ -35,7 +35,7 @@ def test_inlined_manifests_become_metadata(cog: Cog, level: Level) -> None:
     )
 
 
-def test_all_that_is_shown_of_a_csv_is_kept_in_the_order_of_the_field(cog: Cog) -> None:
+def test_all_displayed_fields_of_a_csv_are_kept_in_their_order(cog: Cog) -> None:
     tree = cog(
         None,
         "  name: cog.v1.0.0\n",
@@ -74,7 +74,7 @@ def test_all_that_is_shown_of_a_csv_is_kept_in_the_order_of_the_field(cog: Cog) 
     )
 
 
-def test_a_bundle_that_would_lose_its_manifests_stays(cog: Cog) -> None:
+def test_a_bundle_that_would_lose_its_manifests_is_kept(cog: Cog) -> None:
     bundle = rendered(cog(), "")
 
     assert migrate.migrate(bundle, Level.ALL) is bundle
@@ -86,7 +86,7 @@ def test_without_a_level_nothing_changes(cog: Cog) -> None:
     assert migrate.migrate(bundle, Level.NONE) is bundle
 
 
-def test_a_bundle_with_metadata_or_without_a_csv_stays(cog: Cog) -> None:
+def test_a_bundle_with_metadata_or_without_a_csv_is_kept(cog: Cog) -> None:
     bundle = rendered(cog())
     has = replace(bundle, properties=(*bundle.properties, Member("olm.csv.metadata", b"{}")))
     lacks = replace(bundle, properties=bundle.properties[:2])
@@ -104,14 +104,12 @@ def test_a_bundle_with_metadata_or_without_a_csv_stays(cog: Cog) -> None:
         ("version: 1.0.0\n", "version: null\n", "`` is not a version"),
     ],
 )
-def test_a_csv_that_does_not_fit_its_type_is_refused(
-    cog: Cog, old: str, new: str, message: str
-) -> None:
+def test_a_csv_of_a_wrong_type_is_refused(cog: Cog, old: str, new: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         migrate.migrate(rendered(cog(None, old, new)), Level.ALL, "b")
 
 
-def test_metadata_can_be_read_again(cog: Cog) -> None:
+def test_metadata_can_be_read_back(cog: Cog) -> None:
     migrated = migrate.migrate(rendered(cog()), Level.ALL)
 
     assert json.loads(migrated.properties[-1].value)["displayName"] == "Cog"

@@ -1,4 +1,4 @@
-"""Folders of package manifests, read as the makers of catalogs do."""
+"""Directories of package manifests, read as catalog builders read them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def folder(package: str = PACKAGE, csv: str = "spec: {version: 1.0.0}\n") -> Tre
     return Tree({path: text.encode() for path, text in files.items()})
 
 
-def test_places_are_those_of_the_folder() -> None:
+def test_positions_are_those_of_the_directory() -> None:
     read = package_manifests.read(folder(), "deploy")
 
     assert (read.package, read.default_channel, read.heads) == (
@@ -36,7 +36,7 @@ def test_places_are_those_of_the_folder() -> None:
     assert str(source.csv.at("metadata", "name")) == "deploy/1.0.0/csv.yaml:3:18"
 
 
-def test_a_wrong_value_is_refused_with_its_own_place() -> None:
+def test_a_wrong_value_is_refused_with_its_place() -> None:
     with pytest.raises(InputError) as caught:
         package_manifests.read(folder(csv="spec: {version: [1]}\n"), "deploy")
 
@@ -53,8 +53,6 @@ def test_a_wrong_value_is_refused_with_its_own_place() -> None:
         ("- {", "- {name: stable, currentCSV: cog.v1.0.0}\n- {", "is listed twice"),
     ],
 )
-def test_a_package_that_names_what_is_not_there_is_refused(
-    old: str, new: str, message: str
-) -> None:
+def test_a_package_that_names_a_missing_csv_is_refused(old: str, new: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         package_manifests.read(folder(PACKAGE.replace(old, new, 1)), "deploy")

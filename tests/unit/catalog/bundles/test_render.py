@@ -23,7 +23,7 @@ def rendered(tree: Tree, image: str = "") -> RenderedBundle:
 
 
 def properties(tree: Tree) -> list[tuple[str, str]]:
-    """All but the inlined manifests."""
+    """Return all properties except the inlined manifests."""
     return [
         (item.type, item.value.decode())
         for item in rendered(tree).properties
@@ -125,7 +125,7 @@ def test_properties_of_the_file_and_of_the_annotation_are_merged(cog: Cog) -> No
     ]
 
 
-def test_a_package_of_the_annotation_wins(cog: Cog) -> None:
+def test_the_package_of_the_annotations_takes_precedence(cog: Cog) -> None:
     tree = cog(
         None,
         "  name: cog.v1.0.0",
@@ -140,7 +140,7 @@ def test_a_package_of_the_annotation_wins(cog: Cog) -> None:
     ]
 
 
-def test_an_annotation_that_does_not_fit_is_read_in_part_with_a_word(cog: Cog) -> None:
+def test_an_annotation_of_a_wrong_type_is_read_in_part_and_reported(cog: Cog) -> None:
     tree = cog(
         None,
         "  name: cog.v1.0.0",
@@ -161,9 +161,7 @@ def test_an_annotation_that_does_not_fit_is_read_in_part_with_a_word(cog: Cog) -
     ("value", "reason"),
     [("{type: olm.gvk, value: 1}", "expected"), ("{type: olm.package}", "unexpected end of JSON")],
 )
-def test_a_property_that_does_not_fit_its_type_is_refused(
-    cog: Cog, value: str, reason: str
-) -> None:
+def test_a_property_of_a_wrong_type_is_refused(cog: Cog, value: str, reason: str) -> None:
     tree = cog({"metadata/properties.yaml": f"properties: [{value}]\n"})
 
     with pytest.raises(InputError, match=reason) as raised:
@@ -172,7 +170,7 @@ def test_a_property_that_does_not_fit_its_type_is_refused(
     assert str(raised.value.diagnostics[-1].at) == "b"
 
 
-def test_images_are_those_of_the_csv_of_the_bundle_and_of_deployments(cog: Cog) -> None:
+def test_images_are_those_of_the_csv_the_bundle_and_the_deployments(cog: Cog) -> None:
     tree = cog(
         None,
         "  displayName: Cog\n",
@@ -192,7 +190,7 @@ def test_images_are_those_of_the_csv_of_the_bundle_and_of_deployments(cog: Cog) 
     )
 
 
-def test_a_bundle_image_that_is_the_operators_too_is_listed_twice(cog: Cog) -> None:
+def test_an_image_of_the_bundle_and_the_operator_is_listed_twice(cog: Cog) -> None:
     image = "registry.example.com/cog:1.0.0"
 
     assert rendered(cog(), image).related_images == (RelatedImage("", image),) * 2
@@ -215,7 +213,7 @@ def test_without_the_deployment_strategy_no_images_are_collected(cog: Cog) -> No
         ),
     ],
 )
-def test_images_that_cannot_be_read_are_refused(cog: Cog, old: str, new: str, message: str) -> None:
+def test_unreadable_images_are_refused(cog: Cog, old: str, new: str, message: str) -> None:
     with pytest.raises(InputError) as raised:
         rendered(cog(None, old, new))
 
@@ -232,7 +230,7 @@ def test_the_blob_is_written_in_the_order_of_the_field(cog: Cog) -> None:
     assert json.loads(fbc.dump([bundle.blob()], "json")) == value
 
 
-def test_empty_fields_are_left_out_of_the_text() -> None:
+def test_empty_fields_are_omitted_from_the_text() -> None:
     bundle = RenderedBundle(name="", package="", image="", properties=(), related_images=())
 
     assert bundle.text() == b'{"schema":"olm.bundle","image":""}'
@@ -246,7 +244,7 @@ def test_a_property_without_a_value_is_written_as_null() -> None:
     assert b'{"type":"x","value":null}' in bundle.text()
 
 
-def test_a_bundle_of_a_catalog_is_arranged_as_a_rendered_one() -> None:
+def test_a_bundle_of_a_catalog_has_the_order_of_a_rendered_one() -> None:
     blob = Blob.of(
         {
             "schema": "olm.bundle",

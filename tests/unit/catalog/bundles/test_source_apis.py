@@ -33,14 +33,14 @@ CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
         ),
     ],
 )
-def test_crds_that_do_not_fit_are_refused(cog: Cog, crd: str | None, message: str) -> None:
+def test_crds_of_a_wrong_type_are_refused(cog: Cog, crd: str | None, message: str) -> None:
     with pytest.raises(InputError) as raised:
         source_bundle.read(cog({"manifests/crd.yaml": crd}))
 
     assert message in raised.value.message
 
 
-def test_a_key_of_a_crd_in_wrong_capitals_is_an_unknown_one(cog: Cog) -> None:
+def test_a_key_of_a_crd_in_the_wrong_case_is_unknown(cog: Cog) -> None:
     crd = (
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
         "spec: {group: example.org, names: {kind: Cog, plural: cogs}, versions: [{name: v1}],\n"
@@ -52,7 +52,7 @@ def test_a_key_of_a_crd_in_wrong_capitals_is_an_unknown_one(cog: Cog) -> None:
     assert bundle.provided == {Api("example.org", "v1", "Cog", "cogs")}
 
 
-def test_all_versions_of_an_older_crd_are_provided(cog: Cog) -> None:
+def test_all_versions_of_an_old_crd_are_provided(cog: Cog) -> None:
     crd = (
         "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\n"
         "spec: {group: example.org, version: v2, names: {kind: Cog, plural: cogs},\n"

@@ -26,7 +26,7 @@ def test_a_bundle_is_read(cog: Cog) -> None:
     assert bundle.notes == ()
 
 
-def test_hidden_files_and_folders_are_not_manifests(cog: Cog) -> None:
+def test_hidden_files_and_directories_are_not_manifests(cog: Cog) -> None:
     bundle = source_bundle.read(
         cog({"manifests/.x.yaml": "kind: X", "manifests/sub/y.yaml": "kind: Y"})
     )
@@ -46,7 +46,9 @@ def test_hidden_files_and_folders_are_not_manifests(cog: Cog) -> None:
         ("kind: X\napiVersion: a/b/c\n", "`a/b/c` is not an API version"),
     ],
 )
-def test_what_is_not_a_manifest_is_left_out_with_a_word(cog: Cog, text: str, why: str) -> None:
+def test_a_file_that_is_not_a_manifest_is_omitted_and_reported(
+    cog: Cog, text: str, why: str
+) -> None:
     bundle = source_bundle.read(cog({"manifests/x.yaml": text}), "b")
 
     assert len(bundle.objects) == 2
@@ -70,7 +72,7 @@ def test_the_first_of_two_csvs_counts(cog: Cog) -> None:
     ("release", "read"),
     [("'1'", "1"), ("1", "1"), ("1.5", "1.5"), ("null", ""), ("1.0", "1")],
 )
-def test_a_release_is_a_text_or_a_number(cog: Cog, release: str, read: str) -> None:
+def test_a_release_is_a_string_or_a_number(cog: Cog, release: str, read: str) -> None:
     tree = cog(None, "  displayName: Cog\n", f"  release: {release}\n")
 
     assert source_bundle.read(tree).release == read
@@ -116,7 +118,7 @@ def test_a_bundle_without_a_package_is_refused(
         source_bundle.read(cog({"metadata/annotations.yaml": annotations}))
 
 
-def test_dependencies_that_do_not_fit_are_left_out_with_a_word(cog: Cog) -> None:
+def test_dependencies_of_a_wrong_type_are_omitted_and_reported(cog: Cog) -> None:
     bundle = source_bundle.read(cog({"metadata/dependencies.yaml": "dependencies: [1]\n"}), "b")
 
     assert bundle.dependencies == ()
@@ -133,5 +135,5 @@ def test_dependencies_that_do_not_fit_are_left_out_with_a_word(cog: Cog) -> None
         (("x/manifests/a", "x/metadata/b"), False),
     ],
 )
-def test_a_bundle_has_two_folders(paths: tuple[str, ...], is_bundle: bool) -> None:
+def test_a_bundle_has_two_directories(paths: tuple[str, ...], is_bundle: bool) -> None:
     assert source_bundle.is_bundle(Tree(dict.fromkeys(paths, b""))) is is_bundle

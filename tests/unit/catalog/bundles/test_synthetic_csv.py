@@ -1,4 +1,4 @@
-"""A ClusterServiceVersion made of catalog properties; the conformance tests have more."""
+"""A ClusterServiceVersion from catalog properties; the conformance tests cover more."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ BARE = (
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"description": ""}, {"annotations": {}}])
-def test_nothing_known_gives_the_fields_that_readers_need(metadata: Any) -> None:
+def test_an_empty_bundle_has_the_fields_that_readers_need(metadata: Any) -> None:
     assert text(metadata) == BARE
 
 
 @pytest.mark.parametrize(
     "metadata", [[], "x", {"installModes": "x"}, {"labels": {"a": 1}}, {"provider": [1]}]
 )
-def test_values_of_a_wrong_type_do_no_harm(metadata: Any) -> None:
+def test_values_of_wrong_types_are_ignored(metadata: Any) -> None:
     json.loads(text(metadata))
 
 
-def test_fields_are_found_whatever_their_capitals_and_the_exact_name_wins() -> None:
+def test_fields_are_found_in_any_case_and_the_exact_name_takes_precedence() -> None:
     csv = json.loads(text({"DISPLAYNAME": "no", "displayName": "yes", "Maturity": "beta"}))
     assert csv["spec"]["displayName"] == "yes"
     assert csv["spec"]["maturity"] == "beta"
 
 
-def test_unknown_fields_are_left_out_at_every_depth() -> None:
+def test_unknown_fields_are_omitted_at_every_depth() -> None:
     owned = {"name": "cogs.x", "version": "v1", "kind": "Cog", "colour": "red"}
     csv = json.loads(text({"crdDescriptions": {"owned": [owned]}, "colour": "red"}))
     assert csv["spec"]["customresourcedefinitions"] == {
@@ -58,7 +58,7 @@ def test_unknown_fields_are_left_out_at_every_depth() -> None:
     assert "colour" not in csv["spec"]
 
 
-def test_the_bundle_speaks_before_the_package() -> None:
+def test_values_of_the_bundle_take_precedence_over_the_package() -> None:
     assert (
         json.loads(text({"description": "mine"}, package_description="its"))["spec"]["description"]
         == "mine"
@@ -73,12 +73,12 @@ def test_values_of_descriptors_have_sorted_keys_and_null_is_a_value() -> None:
     assert '{"path":"p","value":{"a":[{"c":2,"d":1}],"b":1}},{"path":"q","value":null}' in made
 
 
-def test_an_icon_is_written_in_the_one_spelling_of_base64() -> None:
+def test_an_icon_is_written_in_canonical_base64() -> None:
     icon = {"base64data": "aWNv\nbg==", "mediatype": "image/png"}
     spec = json.loads(text({}, package_icon=icon))["spec"]
     assert spec["icon"] == [{"base64data": "aWNvbg==", "mediatype": "image/png"}]
 
 
-def test_characters_are_escaped_as_go_does() -> None:
+def test_characters_are_escaped_as_in_go() -> None:
     made = text({"annotations": {"b": "<&>", "a": "\u2028"}})
     assert '"annotations":{"a":"\\u2028","b":"\\u003c\\u0026\\u003e"}' in made

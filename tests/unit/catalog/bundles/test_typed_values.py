@@ -33,7 +33,7 @@ Cog = Callable[..., Tree]
         ("kind: ClusterServiceVersion", "kind: CSV", "no csv in bundle", ""),
     ],
 )
-def test_a_csv_that_no_catalog_takes_is_refused_with_its_place(
+def test_a_csv_that_no_catalog_accepts_is_refused_with_its_place(
     cog: Cog, old: str, new: str, message: str, place: str
 ) -> None:
     with pytest.raises(InputError) as raised:

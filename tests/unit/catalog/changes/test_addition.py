@@ -49,7 +49,7 @@ def entries(tree: Tree, channel: str) -> list[dict[str, Any]]:
     )
 
 
-def test_the_first_bundle_makes_its_package_and_its_channels(cog: Cog) -> None:
+def test_the_first_bundle_creates_its_package_and_its_channels(cog: Cog) -> None:
     tree = cog(
         {
             "metadata/annotations.yaml": (
@@ -93,14 +93,14 @@ def test_the_head_of_the_channel_is_replaced(cog: Cog) -> None:
     ]
 
 
-def test_a_version_that_the_channel_names_already_becomes_its_end(cog: Cog) -> None:
+def test_a_version_that_the_channel_already_names_is_its_end(cog: Cog) -> None:
     named = {**CHANNEL, "entries": [{"name": "cog.v2.0.0", "replaces": "cog.v1.0.0"}]}
     made = add(catalog(PACKAGE, named, {**OLD, "name": "cog.v2.0.0"}), cog())
 
     assert made.entries == (NewEntry(channel="stable", name="cog.v1.0.0"),)
 
 
-def test_a_csv_that_names_its_predecessors_is_believed(cog: Cog) -> None:
+def test_a_csv_that_names_its_predecessors_decides(cog: Cog) -> None:
     tree = cog(
         None,
         "spec:\n  displayName",
@@ -120,7 +120,7 @@ def test_a_csv_that_names_its_predecessors_is_believed(cog: Cog) -> None:
     )
 
 
-def test_what_is_asked_for_counts_before_all(cog: Cog) -> None:
+def test_options_take_precedence(cog: Cog) -> None:
     tree = cog(None, "spec:\n  displayName", "spec:\n  replaces: x\n  displayName")
     placement = Placement(channels=("stable", "new"), skips=("cog.v0.9.0",), skip_range="<1.0.0")
 
@@ -131,7 +131,7 @@ def test_what_is_asked_for_counts_before_all(cog: Cog) -> None:
     assert entries(made.tree, "new") == [entry]
 
 
-def test_a_bundle_that_is_there_can_join_another_channel(cog: Cog) -> None:
+def test_an_existing_bundle_can_join_another_channel(cog: Cog) -> None:
     first = add(catalog(PACKAGE, CHANNEL, OLD), cog())
 
     second = add(first.tree, cog(), Placement(channels=("fast",)))
@@ -170,7 +170,7 @@ def test_a_bundle_that_is_there_can_join_another_channel(cog: Cog) -> None:
         ),
     ],
 )
-def test_what_cannot_be_added_is_refused(
+def test_an_invalid_addition_is_refused(
     cog: Cog, present: tuple[Any, ...], changes: tuple[str, ...], placement: Placement, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
@@ -197,7 +197,7 @@ def test_the_same_bundle_again_changes_nothing(cog: Cog, path: str, placement: P
         ("cog/catalog.yaml", b"---\n", b"---\n# by hand\n"),
     ],
 )
-def test_a_bundle_that_is_not_published_can_be_overwritten(
+def test_an_unpublished_bundle_can_be_overwritten(
     cog: Cog, path: str, old: bytes, new: bytes
 ) -> None:
     first = add(Tree(), cog(), file=path)
@@ -215,7 +215,7 @@ def test_a_bundle_that_is_not_published_can_be_overwritten(
     assert new in second.tree.data(path)
 
 
-def test_a_bundle_of_no_channel_is_refused(cog: Cog) -> None:
+def test_a_bundle_without_a_channel_is_refused(cog: Cog) -> None:
     annotations = "annotations: {operators.operatorframework.io.bundle.package.v1: cog}\n"
 
     with pytest.raises(InputError, match="belongs to no channel"):
@@ -232,7 +232,9 @@ def test_a_bundle_of_no_channel_is_refused(cog: Cog) -> None:
         (catalog(PACKAGE, CHANNEL, path="a.yaml").merge(catalog(OLD, path="c.yaml")), "", "c.yaml"),
     ],
 )
-def test_the_bundle_goes_where_its_like_are(cog: Cog, tree: Tree, file: str, home: str) -> None:
+def test_the_bundle_goes_to_the_file_with_bundles_of_its_package(
+    cog: Cog, tree: Tree, file: str, home: str
+) -> None:
     made = add(tree, cog(), file=file)
 
     assert b"cog.v1.0.0" in made.tree.data(home)

@@ -1,4 +1,4 @@
-"""Several bundles as one catalog: channels, edges, and what is left out."""
+"""Several bundles as one catalog: channels, edges, omitted bundles."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_newest_bundle_that_names_a_default_channel_decides() -> None:
     assert entries(made) == {"stable": ["v1.9.0", "v1.10.0"], "fast": ["v1.9.0", "v2.0.0"]}
 
 
-def test_a_head_brings_what_it_replaces_and_skips_and_the_rest_is_named() -> None:
+def test_a_head_brings_the_bundles_that_it_replaces_and_skips_and_the_rest_is_named() -> None:
     made = assembly.assemble_heads(
         "cog",
         "stable",

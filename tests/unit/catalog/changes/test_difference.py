@@ -1,4 +1,4 @@
-"""What has changed from one catalog to another."""
+"""The difference between two catalogs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def differences(*now: dict[str, Any]) -> list[Difference]:
     return list(difference.compare_catalogs(catalog(*BLOBS), catalog(*now)))
 
 
-def test_the_same_differs_in_nothing() -> None:
+def test_equal_catalogs_have_no_differences() -> None:
     assert differences(*BLOBS) == []
     assert differences(*reversed(BLOBS)) == []
 
 
-def test_what_is_new_or_gone_as_a_whole_is_one_difference() -> None:
+def test_an_addition_or_removal_is_one_difference() -> None:
     pot = {"schema": "olm.package", "name": "pot", "defaultChannel": "fast"}
     assert differences(*BLOBS, pot) == [
         Difference(

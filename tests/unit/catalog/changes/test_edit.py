@@ -62,11 +62,11 @@ def with_entry(data: bytes, path: str = "x.yaml", new: tuple[Blob, ...] = ()) ->
         ),
     ],
 )
-def test_only_the_lines_of_the_entry_appear(before: str, after: str) -> None:
+def test_only_the_lines_of_the_entry_are_new(before: str, after: str) -> None:
     assert with_entry(before.encode()).decode() == after
 
 
-def test_a_channel_in_json_is_written_again_in_its_order() -> None:
+def test_a_channel_in_json_is_rewritten_in_its_order() -> None:
     data = b'{"schema":"olm.channel","name":"s","more":1,"package":"p","entries":[]} {"schema":"x"}'
 
     assert with_entry(data, "x.json") == (
@@ -77,7 +77,7 @@ def test_a_channel_in_json_is_written_again_in_its_order() -> None:
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
-def test_a_file_as_we_write_it_is_written_again(form: fbc.Form) -> None:
+def test_a_file_in_the_format_of_olmkit_is_rewritten(form: fbc.Form) -> None:
     values: list[dict[str, Any]] = [
         {"schema": "olm.package", "name": "p", "defaultChannel": "s"},
         {"schema": "olm.channel", "name": "s", "package": "p", "entries": [{"name": "b"}]},
@@ -93,7 +93,7 @@ def test_a_file_as_we_write_it_is_written_again(form: fbc.Form) -> None:
     assert [blob.name for blob in found] == ["p", "s", "a", "b"]
 
 
-def test_new_blobs_stand_at_the_end_of_any_other_file() -> None:
+def test_new_blobs_are_at_the_end_of_any_other_file() -> None:
     new = Blob.of({"schema": "olm.bundle", "name": "a", "package": "p", "image": ""})
 
     written = edit.edit_file(
@@ -108,7 +108,7 @@ def test_new_blobs_stand_at_the_end_of_any_other_file() -> None:
     )
 
 
-def test_a_channel_that_cannot_be_changed_is_left_alone() -> None:
+def test_a_channel_that_cannot_be_changed_is_kept() -> None:
     data = b"schema: olm.channel\nname: s\npackage: p\nentries: [{name: b}]\n...\nlost: yes\n"
     (old,) = fbc.load_stream(data, "x.yaml")
     new = Blob.of({**old.value, "entries": [{"name": "b"}, ENTRY], "name": "other"})

@@ -1,4 +1,4 @@
-"""What to keep, as oc-mirror and catalog-filter say it."""
+"""What to keep, in the formats of oc-mirror and catalog-filter."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_filter_configuration_has_ranges_channels_and_bundles() -> None:
     assert c.bundles == ("c.v1",)
 
 
-def test_an_image_set_has_catalogs_with_lowest_and_highest_versions() -> None:
+def test_an_image_set_has_catalogs_with_minimum_and_maximum_versions() -> None:
     (a,) = read(IMAGE_SET)
     assert a.range is not None
     assert Version.parse("9.0.0") in a.range
@@ -95,12 +95,12 @@ def test_an_image_set_has_catalogs_with_lowest_and_highest_versions() -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(text: str, words: str) -> None:
+def test_an_invalid_configuration_is_refused(text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         read(text, "two" if "is `full`" in words else "one")
 
 
-def test_keys_count_in_any_case_as_in_oc_mirror() -> None:
+def test_the_case_of_keys_is_ignored_as_in_oc_mirror() -> None:
     (a,) = read(IMAGE_SET.replace("minVersion", "minversion").replace("channels", "Channels"))
 
     assert a.range is not None
@@ -108,7 +108,7 @@ def test_keys_count_in_any_case_as_in_oc_mirror() -> None:
     assert a.channels == {"stable": None}
 
 
-def test_an_image_set_without_packages_is_for_all_of_the_catalog() -> None:
+def test_an_image_set_without_packages_selects_the_whole_catalog() -> None:
     text = "kind: ImageSetConfiguration\nmirror: {operators: [{catalog: one}]}"
 
     assert read(text) == (PackageSelection(package=""),)

@@ -1,4 +1,4 @@
-"""Parts of catalogs: heads, ranges with what lies between, and what hangs on them."""
+"""Parts of catalogs: heads, ranges with the versions between, and what depends on them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def kept(wanted: PackageSelection) -> list[Blob]:
 
 
 def entries(wanted: PackageSelection, name: str = "stable") -> list[int]:
-    """The versions that are kept of a channel."""
+    """Return the versions of a channel that are kept."""
     for blob in kept(wanted):
         if (blob.schema, blob.name) == ("olm.channel", name):
             return [int(one["name"].removeprefix("cog.v")) for one in blob.value["entries"]]
@@ -88,18 +88,18 @@ def cog(text: str = "", **fields: Any) -> PackageSelection:
     ],
     ids=str,
 )
-def test_of_a_channel_the_head_is_kept_or_a_range_with_what_is_between(
+def test_of_a_channel_the_head_or_a_range_with_the_versions_between_is_kept(
     wanted: PackageSelection, versions: list[int]
 ) -> None:
     assert entries(wanted) == versions
 
 
-def test_what_is_between_and_is_not_in_the_range_is_reported() -> None:
+def test_a_version_between_that_is_not_in_the_range_is_reported() -> None:
     found = filtering.parts(model.from_blobs(BLOBS), [cog("2.0.0 || 6.0.0")])
     assert found["cog"].extra == ("cog.v5", "cog.v3")
 
 
-def test_edges_and_unknown_fields_stay_and_what_hangs_on_what_is_gone_goes() -> None:
+def test_edges_and_unknown_fields_are_kept_and_references_to_removed_bundles_are_removed() -> None:
     found = {(blob.schema, blob.name): blob for blob in kept(cog(">=5.0.0, <6.0.0"))}
 
     assert found["olm.channel", "stable"].value["entries"] == [entry(5, 3, 4)]
@@ -111,7 +111,7 @@ def test_edges_and_unknown_fields_stay_and_what_hangs_on_what_is_gone_goes() -> 
     assert ("olm.package", "pot") not in found
 
 
-def test_a_default_channel_that_is_gone_needs_another() -> None:
+def test_a_removed_default_channel_needs_a_replacement() -> None:
     with pytest.raises(InputError, match='"stable" of package `cog` was filtered out'):
         kept(cog(channels={"fast": None}))
     found = kept(cog(channels={"fast": None}, default_channel="fast"))
@@ -127,7 +127,7 @@ def test_a_default_channel_that_is_gone_needs_another() -> None:
         (cog(">=9.0.0"), "was filtered out"),
     ],
 )
-def test_what_is_not_there_cannot_be_kept(wanted: PackageSelection, words: str) -> None:
+def test_a_missing_package_or_version_cannot_be_kept(wanted: PackageSelection, words: str) -> None:
     with pytest.raises(InputError, match=words):
         kept(wanted)
 
@@ -139,6 +139,6 @@ def test_what_is_not_there_cannot_be_kept(wanted: PackageSelection, words: str) 
         (channel("stable", entry(1, 2), entry(2, 1), entry(3, 2)), "has a cycle"),
     ],
 )
-def test_a_channel_without_order_has_no_range(broken: Blob, words: str) -> None:
+def test_a_channel_without_order_cannot_have_a_range(broken: Blob, words: str) -> None:
     with pytest.raises(InputError, match=words):
         filtering.parts(model.from_blobs([PACKAGE, broken, *BUNDLES]), [cog(">=1.0.0")])

@@ -1,4 +1,4 @@
-"""Parts of catalogs as include files of opm select them."""
+"""Parts of catalogs that include files of opm select."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ LAMP = catalog(
             "[{name: a, channels: [{name: stable}]}]",
             {"stable": ["a.v1.0.0", "a.v1.1.0", "a.v1.2.0"]},
         ),
-        # The path from a skipped version to the head goes around what it replaces.
+        # The path from a skipped version to the head avoids the version that it replaces.
         (
             "[{name: a, channels: [{name: stable, versions: [1.1.0]}]}]",
             {"stable": ["a.v1.1.0", "a.v1.2.0"]},
@@ -84,12 +84,12 @@ LAMP = catalog(
             "[{name: a, channels: [{name: stable, bundles: [a.v1.2.0]}]}]",
             {"stable": ["a.v1.2.0"]},
         ),
-        # A range takes no more than what is in it.
+        # A range only includes the versions in it.
         (
             "[{name: a, channels: [{name: stable, range: '<1.2.0'}]}]",
             {"stable": ["a.v1.0.0", "a.v1.1.0"]},
         ),
-        # Versions of a package are searched in all channels; one of them is enough.
+        # Versions of a package are searched in all channels; one channel is sufficient.
         (
             "[{name: a, versions: [1.2.0, 1.0.0]}]",
             {"stable": ["a.v1.0.0", "a.v1.1.0", "a.v1.2.0"], "fast": ["a.v1.2.0", "a.v2.0.0"]},
@@ -100,11 +100,13 @@ LAMP = catalog(
         ),
     ],
 )
-def test_packages_channels_and_versions(text: str, expected: dict[str, list[str]]) -> None:
+def test_packages_channels_and_versions_are_selected(
+    text: str, expected: dict[str, list[str]]
+) -> None:
     assert taken(LAMP, f"packages: {text}") == {"a": expected}
 
 
-def test_another_default_channel_takes_the_place_of_one_that_is_not_kept() -> None:
+def test_another_default_channel_replaces_one_that_is_not_kept() -> None:
     text = "packages: [{name: a, channels: [{name: fast}], defaultChannel: fast}]"
 
     wanted = include_file.read(documents.load(text.encode(), "include.yaml"))
@@ -112,7 +114,7 @@ def test_another_default_channel_takes_the_place_of_one_that_is_not_kept() -> No
     assert inclusion.parts(LAMP, wanted)["a"].default_channel == "fast"
 
 
-def test_what_is_required_comes_along_with_its_upgrades() -> None:
+def test_required_bundles_are_included_with_their_upgrades() -> None:
     wanted = {"type": "olm.package.required"}
     found = catalog(
         channel("a", "stable", "a.v1.0.0"),
@@ -136,7 +138,7 @@ def test_what_is_required_comes_along_with_its_upgrades() -> None:
         "b": {"stable": ["b.v2.0.0"]},
         "c": {"stable": ["c.v1.1.0", "c.v2.0.0"]},
     }
-    # What is kept already provides the API.
+    # A selected bundle already provides the API.
     assert list(taken(found, "packages: [{name: a}, {name: d}]")) == ["a", "d"]
 
 
@@ -171,6 +173,6 @@ def test_what_is_required_comes_along_with_its_upgrades() -> None:
         ),
     ],
 )
-def test_wrong_files_are_refused(text: str, message: str) -> None:
+def test_invalid_files_are_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         taken(LAMP, text)

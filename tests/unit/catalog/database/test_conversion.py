@@ -1,4 +1,4 @@
-"""Index databases as file-based catalogs: packages, channels, bundles, and what is refused."""
+"""Index databases as file-based catalogs: packages, channels, bundles, refused databases."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_packages_channels_and_bundles_become_blobs(tmp_path: Path) -> None:
         "olm.package",
         "olm.bundle.object",
     ]
-    # The manifest keeps the text that it has in the database.
+    # The manifest keeps its text in the database.
     assert base64.b64decode(head["properties"][3]["value"]["data"]).decode() == csv("2.0.0")
     assert head["relatedImages"] == [
         {"name": "db", "image": "r.io/db:1"},
@@ -89,7 +89,7 @@ def test_the_tree_is_the_catalog_as_one_file(tmp_path: Path) -> None:
     assert [blob.name for blob in fbc.load(tree)] == ["cog", "stable", "cog.v1.0.0", "cog.v2.0.0"]
 
 
-def test_deprecated_bundles_and_those_without_a_version_are_left_out_and_named(
+def test_deprecated_bundles_and_bundles_without_a_version_are_omitted_and_named(
     tmp_path: Path,
 ) -> None:
     rows = cog()
@@ -102,7 +102,7 @@ def test_deprecated_bundles_and_those_without_a_version_are_left_out_and_named(
     made = convert(tmp_path, rows)
 
     assert [one.name for one in made.bundles] == ["cog.v2.0.0"]
-    # What it replaced stays named, as the reference has it.
+    # The bundle that it replaced stays in the name, as in the reference.
     assert channel(made)["entries"][0]["replaces"] == "cog.v1.0.0"
     assert [(one.rule, one.message, one.subject) for one in made.diagnostics] == [
         ("FBC921", "deprecated bundles are left out: `cog.v1.0.0`", "package `cog`"),
@@ -135,7 +135,7 @@ def test_a_bundle_in_two_channels_is_one_bundle(tmp_path: Path) -> None:
     [
         ("aGkh", "aGkh"),
         ("aG\r\nkh", "aGkh"),
-        ("aG kh", "aGkh"),  # published so once
+        ("aG kh", "aGkh"),  # It was published in this form once.
         ("", None),
         ("%%%", None),
     ],
@@ -154,7 +154,7 @@ def test_the_icon_is_that_of_the_head_of_the_default_channel(
     assert [one.rule for one in made.diagnostics] == (["FBC922"] if data == "%%%" else [])
 
 
-def test_values_keep_their_text_and_lose_their_spaces(tmp_path: Path) -> None:
+def test_values_keep_their_text_without_whitespace(tmp_path: Path) -> None:
     rows = cog()
     value = ' {"b": 1.0, "a": 12345678901234567890} '
     rows["properties"] += [
@@ -250,7 +250,7 @@ def broken(change: str) -> Rows:
         ("manifest kind", "Object 'Kind' is missing"),
     ],
 )
-def test_what_cannot_be_in_a_catalog_is_refused_with_its_name(
+def test_a_value_that_a_catalog_cannot_have_is_refused_with_its_name(
     tmp_path: Path, change: str, message: str
 ) -> None:
     with pytest.raises(InputError) as raised:

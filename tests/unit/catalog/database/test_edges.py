@@ -1,4 +1,4 @@
-"""The graph of an index database: which edge is `replaces`, and which are `skips`."""
+"""The graph of an index database: which edges are `replaces`, and which are `skips`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def node(bundle: str, channel: str = "a") -> Node:
     return Node("p", channel, bundle)
 
 
-def test_the_chain_from_the_head_is_replaces_and_all_else_is_skips() -> None:
+def test_the_chain_from_the_head_is_replaces_and_the_other_edges_are_skips() -> None:
     rows = [
         row(1, "v3", 4, 0),
         row(2, "v3", 5, 1),
@@ -32,7 +32,7 @@ def test_the_chain_from_the_head_is_replaces_and_all_else_is_skips() -> None:
     }
 
 
-def test_a_channel_whose_head_is_deeper_than_others_has_no_chain() -> None:
+def test_a_channel_whose_head_is_deeper_than_other_entries_has_no_chain() -> None:
     rows = [
         row(1, "v2", 2, 0),
         row(2, "v1", None, 1),
@@ -46,7 +46,7 @@ def test_a_channel_whose_head_is_deeper_than_others_has_no_chain() -> None:
     assert found[node("w2", "b")] == Links("", ("w1",))
 
 
-def test_skips_are_in_the_order_of_their_rows_and_divided_at_commas() -> None:
+def test_skips_are_in_the_order_of_their_rows_and_are_split_at_commas() -> None:
     rows = [
         row(1, "v3", None, 0),
         row(9, "v3", 5, 1),
@@ -58,7 +58,7 @@ def test_skips_are_in_the_order_of_their_rows_and_divided_at_commas() -> None:
     assert links(rows)[node("v3")].skips == ("a", "b", "c")
 
 
-def test_edges_to_nothing_and_in_a_circle_end() -> None:
+def test_edges_to_missing_entries_and_cycles_end() -> None:
     rows = [row(1, "v2", 2, 0), row(2, "v1", 1, 1), row(3, "v0", 77, 1), row(4, "none", None, 2)]
 
     assert links(rows) == {
@@ -69,7 +69,7 @@ def test_edges_to_nothing_and_in_a_circle_end() -> None:
     }
 
 
-def test_a_bundle_that_replaces_two_in_the_chain_takes_the_last_by_name() -> None:
+def test_a_bundle_that_replaces_two_entries_of_the_chain_uses_the_last_by_name() -> None:
     rows = [row(1, "v3", 3, 0), row(2, "v3", 4, 0), row(3, "v1", None, 1), row(4, "v2", None, 1)]
 
     assert links(rows)[node("v3")] == Links("v2", ())

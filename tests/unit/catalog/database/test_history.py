@@ -1,4 +1,4 @@
-"""Older forms of index databases: what they lack is worked out from what they have."""
+"""Old schemas of index databases: missing values are derived from existing ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests import index_databases
 
 
 def rows() -> dict[str, list[dict[str, Any]]]:
-    """As `cog`, with the manifests that every bundle had before there were images."""
+    """Like `cog`, with the manifests that every bundle had before there were images."""
     found = index_databases.cog()
     for bundle in found["operatorbundle"]:
         bundle["bundle"] = bundle["csv"]
@@ -22,7 +22,7 @@ def rows() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("form", range(index_databases.NEWEST))
-def test_every_form_has_the_facts_of_the_newest(tmp_path: Path, form: int) -> None:
+def test_every_schema_has_the_values_of_the_newest(tmp_path: Path, form: int) -> None:
     newest = index_database.read(index_databases.write(tmp_path / "new.db", rows()), "new.db")
     older = index_database.read(
         index_databases.write(tmp_path / "old.db", rows(), form=form), "old.db"
@@ -41,12 +41,12 @@ def test_every_form_has_the_facts_of_the_newest(tmp_path: Path, form: int) -> No
     apis = {one for one in newest.properties or () if one.type == "olm.gvk"}
     assert {one for one in found.properties or () if one.type == "olm.gvk"} == apis
     required = {(one.bundle, one.value) for one in newest.dependencies or ()}
-    if form < 3:  # worked out from the CSV of each bundle
+    if form < 3:  # derived from the CSV of each bundle
         required |= {("cog.v1.0.0", value) for _, value in required}
     assert {(one.bundle, one.value) for one in found.dependencies or ()} == required
 
 
-def test_a_csv_that_cannot_be_read_leaves_its_bundle_without_these_facts() -> None:
+def test_a_bundle_with_an_unreadable_csv_lacks_these_values() -> None:
     bundles = tuple(
         BundleRow(name, csv, None, None, None, None)
         for name, csv in [("a", None), ("b", "{"), ("c", "[]"), ("d", '{"spec": {"install": 1}}')]

@@ -1,4 +1,4 @@
-"""Upgrade graphs as text; whole pictures are golden cases and vectors."""
+"""Upgrade graphs as text; golden cases and vectors have complete graphs."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def _packages() -> tuple[Package, ...]:
     return model.from_blobs(Blob.of(value) for value in values).chosen()
 
 
-def test_names_are_quoted_as_each_language_wants_it() -> None:
+def test_names_are_quoted_as_each_language_requires() -> None:
     assert '["a\\"\\\\b"]' in drawing.mermaid(_packages())
     assert '[label="a\\"\\\\b"]' in drawing.dot(_packages())
 
 
-def test_what_is_not_an_entry_is_dashed() -> None:
+def test_a_missing_entry_is_dashed() -> None:
     assert '[label="gone" style=dashed]' in drawing.dot(_packages())
 
 
-def test_lines_say_what_each_entry_comes_from() -> None:
+def test_lines_show_the_edges_to_each_entry() -> None:
     assert drawing.lines(_packages()) == (
         "cog (default channel stable)\n"
         "  empty\n"

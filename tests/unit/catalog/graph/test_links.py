@@ -46,7 +46,7 @@ def _entry(name: str, replaces: str = "", *skips: str, skip_range: str = "") -> 
     return {"name": name, "replaces": replaces, "skips": list(skips), "skipRange": skip_range}
 
 
-def test_the_head_is_what_nothing_replaces_or_skips() -> None:
+def test_the_head_is_the_entry_that_no_other_entry_replaces_or_skips() -> None:
     channel = _channel(_entry("a"), _entry("b", "a"), _entry("c", "b", "x"), _entry("x"))
 
     assert graph.heads(channel) == ("c",)
@@ -56,7 +56,7 @@ def test_the_head_is_what_nothing_replaces_or_skips() -> None:
     assert graph.stranded_entries(channel, graph.chain(channel, head)) == ()
 
 
-def test_skip_ranges_make_no_head_and_no_chain() -> None:
+def test_skip_ranges_create_no_head_and_no_chain() -> None:
     channel = _channel(_entry("a"), _entry("b", skip_range=">=0.0.0 <1.0.0"))
 
     assert graph.heads(channel) == ("a", "b")
@@ -68,13 +68,13 @@ def test_an_entry_that_replaces_itself_is_not_a_head() -> None:
     assert graph.heads(_channel(_entry("a", "a"))) == ()
 
 
-def test_a_chain_may_end_in_what_is_not_an_entry() -> None:
+def test_a_chain_can_end_at_a_missing_entry() -> None:
     channel = _channel(_entry("b", "gone"))
 
     assert graph.chain(channel, channel.entries["b"]) == Chain(("b", "gone"))
 
 
-def test_a_chain_ends_before_what_is_skipped() -> None:
+def test_a_chain_ends_before_a_skipped_entry() -> None:
     channel = _channel(_entry("a"), _entry("b", "a"), _entry("c", "b", "b"))
 
     reached = graph.chain(channel, channel.entries["c"])
@@ -83,7 +83,7 @@ def test_a_chain_ends_before_what_is_skipped() -> None:
     assert graph.stranded_entries(channel, reached) == ("a",)
 
 
-def test_a_cycle_is_reported_from_its_first_name_back_to_it() -> None:
+def test_a_cycle_is_reported_from_its_first_name_to_itself() -> None:
     channel = _channel(_entry("a", "b"), _entry("b", "a"), _entry("c", "b"))
 
     reached = graph.chain(channel, channel.entries["c"])
@@ -91,7 +91,7 @@ def test_a_cycle_is_reported_from_its_first_name_back_to_it() -> None:
     assert reached.cycle == ("b", "a", "b")
 
 
-def test_a_cycle_of_skipped_entries_is_none() -> None:
+def test_a_cycle_of_skipped_entries_is_not_reported() -> None:
     channel = _channel(_entry("a", "b"), _entry("b", "a"), _entry("c", "", "a", "b"))
 
     assert graph.chain(channel, channel.entries["c"]) == Chain(("c", ""))
@@ -107,13 +107,13 @@ def test_edges_are_skips_then_skip_range_then_replaces() -> None:
     ]
 
 
-def test_a_skip_range_that_does_not_read_gives_no_edge() -> None:
+def test_an_invalid_skip_range_has_no_edge() -> None:
     channel = _channel(_entry("a"), _entry("b", skip_range="^1.0.0"))
 
     assert list(graph.edges(channel)) == []
 
 
-def test_entries_come_from_the_newest_to_the_oldest() -> None:
+def test_entries_are_ordered_from_the_newest_to_the_oldest() -> None:
     channel = _channel(_entry("z"), _entry("m"), _entry("a"))
 
     ordered = [entry.name for entry in graph.sort_by_version(channel.entries)]
@@ -137,7 +137,7 @@ NAMES = ["a", "b", "c", "d"]
         unique_by=lambda entry: entry[0],
     )
 )
-def test_of_a_sound_channel_every_entry_is_reached_or_skipped(
+def test_every_entry_of_a_valid_channel_is_reached_or_skipped(
     entries: list[tuple[str, str, list[str]]],
 ) -> None:
     channel = _channel(*(_entry(name, replaces, *skips) for name, replaces, skips in entries))

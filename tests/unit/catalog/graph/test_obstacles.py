@@ -16,7 +16,7 @@ from olmkit.catalog.graph import obstacles
         ([], ["cog", "cog"], False, "lists the package `cog` twice, so it excludes itself"),
     ],
 )
-def test_the_reason_is_the_first_that_holds(
+def test_the_reason_is_the_first_that_applies(
     apis: list[str], packages: list[str], is_deprecated: bool, said: str
 ) -> None:
     found = obstacles.reason(apis=apis, packages=packages, is_deprecated=is_deprecated)

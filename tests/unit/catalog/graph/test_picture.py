@@ -1,4 +1,4 @@
-"""Upgrade graphs in SVG: well-formed, complete, and harmless whatever the catalog says."""
+"""Upgrade graphs in SVG: well-formed, complete, and safe for any catalog."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_every_entry_and_every_edge_is_in_the_picture() -> None:
         assert words in found
 
 
-def test_rows_go_from_the_newest_to_what_is_only_named() -> None:
+def test_rows_go_from_the_newest_entry_to_entries_that_are_only_named() -> None:
     _, root = drawn(*VALUES)
     labels = ["".join(one.itertext()) for one in root.iter(f"{SVG}text") if one.get("x") == "76"]
     assert [label.split("cog.")[-1][:6] for label in labels] == [
@@ -100,7 +100,7 @@ def test_rows_go_from_the_newest_to_what_is_only_named() -> None:
     assert "deprecated: broken" in labels[1]
 
 
-def test_the_same_catalog_gives_the_same_bytes() -> None:
+def test_the_same_catalog_results_in_the_same_bytes() -> None:
     assert drawn(*VALUES)[0] == drawn(VALUES[0], *reversed(VALUES[1:]))[0]
 
 
@@ -112,7 +112,7 @@ def test_a_line_that_passes_other_entries_is_an_arc() -> None:
     assert "C" in bent[0].split('d="')[1]
 
 
-def test_markup_and_control_characters_of_a_catalog_stay_text() -> None:
+def test_markup_and_control_characters_of_a_catalog_are_text() -> None:
     hostile = "</text><script>alert(1)</script>\x1b&\u202e"
     text, root = drawn(
         package(hostile, hostile),
@@ -140,7 +140,7 @@ def test_cycles_and_entries_that_replace_themselves_are_drawn() -> None:
     assert "cog.v1.2.0 replaces cog.v1.2.0" in titles(root)
 
 
-def test_a_package_without_channels_and_no_package_at_all() -> None:
+def test_packages_without_channels_and_empty_catalogs_are_drawn() -> None:
     assert "no channel has a bundle" in drawn(package())[0]
     ElementTree.fromstring(picture.svg([]))  # noqa: S314 - our own text
 
@@ -153,7 +153,7 @@ def _chain(*versions: str, **last: Any) -> tuple[dict[str, Any], ...]:
     return package(), channel("stable", *entries), *(bundle(one) for one in versions)
 
 
-def test_many_skips_are_one_bracket_and_named_bundles_one_row() -> None:
+def test_many_skips_are_one_bracket_and_named_bundles_are_one_row() -> None:
     skips = [f"cog.v0.9.{number}" for number in range(6)]
     text, root = drawn(*_chain("1.0.0", "1.1.0", skips=skips))
     found = [one for one in titles(root) if "skips" in one]
@@ -186,12 +186,12 @@ def test_a_head_is_not_folded() -> None:
     assert "30 older: 1.0.29 to 1.0.0" in text
 
 
-def test_an_empty_name_that_is_skipped_is_not_drawn() -> None:
+def test_an_empty_skipped_name_is_not_drawn() -> None:
     text, _ = drawn(package(), channel("stable", {"name": "cog.v1.0.0", "skips": [""]}))
     assert "cog.v1.0.0 skips" not in text
 
 
-def test_what_is_stranded_is_marked() -> None:
+def test_stranded_entries_are_marked() -> None:
     values = (
         package(),
         channel(
@@ -204,6 +204,6 @@ def test_what_is_stranded_is_marked() -> None:
         *(bundle(version) for version in ("1.0.0", "1.1.0", "1.2.0", "1.3.0")),
     )
     text, _ = drawn(*values)
-    # 1.2.0 is skipped, so OLM v0 never selects it; 1.0.0 and 1.1.0 have nothing else.
+    # 1.2.0 is skipped, so OLM v0 never selects it; 1.0.0 and 1.1.0 have no other upgrade.
     assert text.count("stranded in stable") == 2
     assert "stranded" not in drawn(*VALUES)[0]

@@ -42,12 +42,12 @@ def _packages() -> tuple[Package, ...]:
     return model.from_blobs(Blob.of(value) for value in values).chosen()
 
 
-def test_edges_from_below_the_bundle_are_gone() -> None:
+def test_edges_from_below_the_bundle_are_removed() -> None:
     (package,) = reduction.from_bundle(_packages(), "a.v2")
 
     assert list(package.channels) == ["s"]
     entries = package.channels["s"].entries
-    # All edges of `a.v4` come from below; `a.v5` never had one.
+    # All edges of `a.v4` come from below; `a.v5` never had an edge.
     assert list(entries) == ["a.v2", "a.v3", "a.v5"]
     assert (entries["a.v2"].replaces, entries["a.v2"].skip_range) == ("", "")
     assert (entries["a.v3"].replaces, entries["a.v3"].skips) == ("a.v2", ())

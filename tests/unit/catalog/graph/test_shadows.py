@@ -1,4 +1,4 @@
-"""Entries that no upgrade of OLM v0 stops at."""
+"""Entries at which no upgrade of OLM v0 stops."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def channel(*entries: dict[str, Any], hidden: str = "") -> Channel:
 
 
 def shadowed(found: Channel) -> dict[str, tuple[str, ...]]:
-    """The shadowed entries, each with the entries in front of it and how those follow."""
+    """Return the shadowed entries, each with the entries in front of it and their successors."""
     starts = [upgrades.start_of(found.entries, name) for name in found.entries]
     return {
         one.entry.name: (*one.by, *one.kinds)
@@ -50,7 +50,7 @@ def test_in_a_plain_chain_every_entry_is_a_step() -> None:
     assert shadowed(channel(*CHAIN)) == {}
 
 
-def test_a_skip_range_of_the_head_shadows_all_between() -> None:
+def test_a_skip_range_of_the_head_shadows_all_entries_between() -> None:
     found = shadowed(channel(*CHAIN, entry("v4", "v3", skip_range="<4.0.0")))
 
     assert found == {
@@ -59,26 +59,26 @@ def test_a_skip_range_of_the_head_shadows_all_between() -> None:
     }
 
 
-def test_a_skip_range_that_begins_above_the_first_leaves_a_step() -> None:
+def test_a_skip_range_that_begins_above_the_first_entry_leaves_a_step() -> None:
     found = shadowed(channel(*CHAIN, entry("v4", "v3", skip_range=">=2.0.0 <4.0.0")))
 
     assert found == {"v3": ("v4", EdgeKind.SKIP_RANGE)}
 
 
-def test_a_skipped_entry_is_shadowed_only_if_something_leads_to_it() -> None:
+def test_a_skipped_entry_is_shadowed_only_if_an_edge_leads_to_it() -> None:
     assert shadowed(channel(entry("v1"), entry("v2", "v1"), entry("v3", "v1", "v2"))) == {
         "v2": ("v3",)
     }
     assert shadowed(channel(entry("v1"), entry("v2"), entry("v3", "v1", "v2"))) == {}
 
 
-def test_skips_of_the_head_shadow_what_replaces_the_same() -> None:
+def test_skips_of_the_head_shadow_an_entry_that_replaces_the_same_one() -> None:
     found = shadowed(channel(entry("v1"), entry("v2", "v1"), entry("v3", "v2", "v1")))
 
     assert found == {"v2": ("v3", EdgeKind.SKIPS)}
 
 
-def test_what_olm_never_selects_is_not_in_a_shadow() -> None:
+def test_an_entry_that_olm_never_selects_is_not_shadowed() -> None:
     assert shadowed(channel(*CHAIN, hidden="v2")) == {}
 
 

@@ -1,4 +1,4 @@
-"""Where upgrades lead, in both generations of OLM."""
+"""Upgrade paths in OLM v0 and OLM v1."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def walk(found: Channel, start: str) -> tuple[list[str], End]:
 CHAIN = (entry("v1"), entry("v2", "v1"), entry("v3", "v2"))
 
 
-def test_the_way_takes_what_is_nearest_to_the_head_and_can_follow() -> None:
+def test_the_path_takes_the_possible_entry_nearest_to_the_head() -> None:
     found = channel(*CHAIN, entry("v4", "v3", "v1"))
 
     assert walk(found, "v1") == (["v4"], End.NEWEST)
@@ -69,7 +69,7 @@ def test_the_way_takes_what_is_nearest_to_the_head_and_can_follow() -> None:
     assert walk(found, "v0") == ([], End.STRANDED)
 
 
-def test_a_skip_range_counts_for_versions_that_are_gone() -> None:
+def test_a_skip_range_applies_to_removed_versions() -> None:
     found = channel(*CHAIN, entry("v4", "v3", skip_range=">=0.1.0 <1.0.0"))
     start = Start("v0", VersionRelease(Version.parse("0.9.0")))
 
@@ -77,23 +77,23 @@ def test_a_skip_range_counts_for_versions_that_are_gone() -> None:
     assert hops(upgrades.upgrade_path(found, Start("v0"))) == []
 
 
-def test_what_is_skipped_is_gone_through_and_never_chosen() -> None:
+def test_a_skipped_entry_is_passed_and_never_selected() -> None:
     bridge = channel(entry("v1"), entry("v2", "v1"), entry("v3", "v2", "v2"))
     assert [one.name for one in upgrades.order(bridge)] == ["v3", "v1"]
     assert walk(bridge, "v1") == ([], End.STRANDED)
     assert walk(bridge, "v2") == (["v3"], End.NEWEST)
-    # Below a skipped entry the chain continues, and ends where only that would follow.
+    # Below a skipped entry the chain continues, and ends if only that entry would follow.
     longer = channel(*CHAIN, entry("v4", "v3"), entry("v5", "v4", "v4"))
     assert walk(longer, "v1") == (["v2", "v3"], End.STRANDED)
 
 
-def test_an_entry_below_counts_too_and_may_lead_round_in_circles() -> None:
+def test_a_lower_entry_also_counts_and_can_lead_into_a_cycle() -> None:
     down = channel(entry("v1", skip_range="<=9.0.0"), entry("v2", "v1"))
 
     assert walk(down, "v2") == (["v1", "v2"], End.CIRCLE)
 
 
-def test_what_replaces_itself_is_not_an_upgrade() -> None:
+def test_an_entry_that_replaces_itself_is_not_an_upgrade() -> None:
     assert walk(channel(entry("v1", skip_range="<=1.0.0")), "v1") == ([], End.NEWEST)
 
 
@@ -107,7 +107,7 @@ def test_what_replaces_itself_is_not_an_upgrade() -> None:
         ((), "has no head"),
     ],
 )
-def test_a_channel_without_one_chain_has_no_order(
+def test_a_channel_without_a_single_chain_has_no_order(
     entries: tuple[dict[str, Any], ...], words: str
 ) -> None:
     with pytest.raises(BrokenChannelError, match=words):
@@ -120,7 +120,7 @@ def walk_of_v1(found: Package, start: str, *names: str) -> tuple[list[str], End]
     return hops(upgrade_path), upgrade_path.end
 
 
-def test_olm_v1_takes_the_highest_of_all_that_follow_skipped_or_not() -> None:
+def test_olm_v1_selects_the_highest_successor_skipped_or_not() -> None:
     found = package((entry("v1"), entry("v2", "v1"), entry("v3", "v2", "v2")))
 
     assert walk_of_v1(found, "v1") == (["v2", "v3"], End.NEWEST)
@@ -133,7 +133,7 @@ def test_olm_v1_sees_all_channels_and_several_heads() -> None:
     assert walk_of_v1(found, "v1", "c0") == (["v2", "v3"], End.NEWEST)
 
 
-def test_olm_v1_takes_what_is_deprecated_last_and_never_goes_down() -> None:
+def test_olm_v1_selects_deprecated_bundles_last_and_never_downgrades() -> None:
     found = package((entry("v1"), entry("v2", "v1"), entry("v3", "v1")), deprecated="v3")
     assert walk_of_v1(found, "v1") == (["v2"], End.NEWEST)
 
@@ -141,7 +141,7 @@ def test_olm_v1_takes_what_is_deprecated_last_and_never_goes_down() -> None:
     assert walk_of_v1(down, "v2") == ([], End.NEWEST)
 
 
-def test_olm_v1_takes_the_installed_version_under_another_name() -> None:
+def test_olm_v1_selects_the_installed_version_under_another_name() -> None:
     found = package((entry("v1"), entry("v2", "v1")))
     start = upgrades.start_of({}, "other.v1", Version.parse("1.0.0"))
     path = upgrades.path_of_v1(found, (), start)
@@ -152,7 +152,7 @@ def test_olm_v1_takes_the_installed_version_under_another_name() -> None:
     assert path.end is End.NEWEST
 
 
-def test_olm_v1_offers_the_best_first_and_only_of_the_channels() -> None:
+def test_olm_v1_prefers_the_best_bundle_and_only_of_the_given_channels() -> None:
     found = package(CHAIN, (entry("v1"), entry("v9", "v1"), entry("v5", "v1")))
 
     def names(query: upgrades.UpgradeQuery) -> list[str]:
@@ -169,7 +169,7 @@ def test_olm_v1_offers_the_best_first_and_only_of_the_channels() -> None:
     assert names(free) == ["v9", "v5", "v1"]
 
 
-def test_a_path_of_olm_v1_that_ends_below_what_a_new_install_takes_is_not_the_newest() -> None:
+def test_a_path_of_olm_v1_that_ends_below_the_version_of_a_new_install_is_not_the_newest() -> None:
     found = package((entry("v1"), entry("v2", "v1"), entry("v9")))
     assert walk_of_v1(found, "v1")[0] == ["v2"]
     assert walk_of_v1(found, "v1")[1] is not End.NEWEST
@@ -180,7 +180,7 @@ def test_olm_v1_needs_a_bundle() -> None:
         upgrades.path_of_v1(package(()), (), Start("v1"))
 
 
-def test_an_entry_that_olm_never_selects_is_passed_over_and_named() -> None:
+def test_an_entry_that_olm_never_selects_is_passed_and_named() -> None:
     found = channel(*CHAIN)
     blocked = found.entries["v2"].bundle
     assert blocked is not None
@@ -209,10 +209,10 @@ def test_a_channel_with_a_slash_in_its_name_has_no_order() -> None:
         upgrades.order(dataclasses.replace(channel(*CHAIN), name="release/1"))
 
 
-def test_what_has_no_way_to_the_newest_is_stranded() -> None:
+def test_an_entry_without_a_path_to_the_newest_is_stranded() -> None:
     found = channel(
         entry("v1"),
-        entry("v2", "v1"),  # off the chain: nothing follows it
+        entry("v2", "v1"),  # off the chain: no entry follows it
         entry("v3", "v1"),
         entry("v4", "v3", "v5"),
         entry("v0"),  # neither replaced nor in a range, but skipped
@@ -227,7 +227,7 @@ def test_what_has_no_way_to_the_newest_is_stranded() -> None:
         entry("v8", "v1"),
         entry("v4", "v3"),
     )
-    # v8 could go to v2 only, which is skipped, so OLM v0 never selects it.
+    # v8 could only upgrade to v2, which is skipped, so OLM v0 never selects it.
     assert upgrades.stranded_entries(found) == {"v8"}
     assert walk(found, "v8") == ([], End.STRANDED)
     for name in found.entries:

@@ -50,7 +50,7 @@ def test_lines_are_sorted_compact_and_not_escaped_for_html() -> None:
     assert selected(Query(schema="note")) == ['{"schema":"note","text":"é <b>"}']
 
 
-def test_the_gzip_form_is_stored_behind_the_lines() -> None:
+def test_the_gzip_form_is_stored_after_the_lines() -> None:
     found, stored = built(VALUES)
     assert gzip.decompress(stored[found.length :]) == stored[: found.length]
     assert found.packed == len(stored) - found.length
@@ -61,7 +61,7 @@ def test_the_gzip_form_is_stored_behind_the_lines() -> None:
     [
         (Query(), [0, 1, 2, 3, 4, 5]),
         (Query(schema="olm.package"), [0, 3]),
-        (Query(package="cog"), [1, 2]),  # not the package's own blob, which has only a name
+        (Query(package="cog"), [1, 2]),  # not the package's own blob, which only has a name
         (Query(name="cog"), [0]),
         (Query(schema="olm.package", name="gear"), [3]),
         (Query(schema="olm.bundle", package="cog", name="cog.v1.0.0"), [2]),
@@ -69,12 +69,14 @@ def test_the_gzip_form_is_stored_behind_the_lines() -> None:
         (Query(schema="olm"), []),
     ],
 )
-def test_a_query_selects_what_has_all_of_it(query: Query, numbers: list[int]) -> None:
+def test_a_query_selects_blobs_that_match_all_its_parameters(
+    query: Query, numbers: list[int]
+) -> None:
     every = selected(Query())
     assert selected(query) == [every[number] for number in numbers]
 
 
-def test_neighbours_are_one_span() -> None:
+def test_adjacent_lines_are_one_span() -> None:
     found, _ = built(VALUES)
     lengths = [line.length for line in found.lines]
     assert LineIndex(found).select(Query(package="cog")) == [
@@ -96,7 +98,7 @@ def test_an_empty_catalog_has_no_lines() -> None:
     ),
     st.tuples(*(st.sampled_from(["", *values]) for values in ("ab", "pq", "mn"))),
 )
-def test_the_index_finds_what_a_scan_finds(
+def test_the_index_finds_the_same_blobs_as_a_scan(
     values: list[dict[str, str]], query: tuple[str, str, str]
 ) -> None:
     asked = Query(*query)
@@ -111,7 +113,7 @@ def test_the_index_finds_what_a_scan_finds(
     assert selected(asked, values) == scan
 
 
-def test_parameters() -> None:
+def test_parameters_are_read() -> None:
     assert metas.parse_query([]) == Query()
     given = [("schema", "a"), ("schema", "b"), ("package", "")]
     assert metas.parse_query(given) == Query(schema="a")

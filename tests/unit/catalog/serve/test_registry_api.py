@@ -1,4 +1,4 @@
-"""The answers of the registry API, over catalogs of a few lines."""
+"""The answers of the registry API for small catalogs."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_package_has_its_channels_with_their_heads(registry: RegistryApi) -> N
     assert all_of(package, 4) == []
 
 
-def test_deprecations_stand_at_package_channel_and_bundle(registry: RegistryApi) -> None:
+def test_deprecations_are_at_package_channel_and_bundle(registry: RegistryApi) -> None:
     package = dict(fields(registry.get_package("axle")))
     assert dict(fields(package[4])) == {1: b"axles are gone"}
     assert dict(fields(dict(fields(package[2]))[3])) == {1: b"no more"}
@@ -114,7 +114,7 @@ def test_one_bundle_has_its_manifests_and_no_edges(registry: RegistryApi) -> Non
     assert registry.get_bundle_for_channel("cog", "stable") == bundle
 
 
-def test_the_list_has_edges_and_no_manifests_and_goes_by_channel_first(
+def test_the_list_has_edges_and_no_manifests_and_is_sorted_by_channel_first(
     registry: RegistryApi,
 ) -> None:
     listed = list(registry.list_bundles())
@@ -134,7 +134,7 @@ def test_the_list_has_edges_and_no_manifests_and_goes_by_channel_first(
     assert one_of(head, "csvJson") == one_of(head, "object") == ""
 
 
-def test_the_list_has_manifests_where_no_image_has_them(served: Served) -> None:
+def test_the_list_has_manifests_if_there_is_no_image(served: Served) -> None:
     csv = '{"kind":"ClusterServiceVersion"}'
     data = "eyJraW5kIjoiQ2x1c3RlclNlcnZpY2VWZXJzaW9uIn0="
     registry = served.registry(
@@ -146,18 +146,20 @@ def test_the_list_has_manifests_where_no_image_has_them(served: Served) -> None:
     assert one_of(bundle, "csvJson") == one_of(bundle, "object") == csv
 
 
-def test_replacing_is_by_replaces_or_skips_and_the_first_by_name_is_taken(
+def test_a_replacement_is_by_replaces_or_skips_and_the_first_by_name_is_selected(
     registry: RegistryApi,
 ) -> None:
     def replacing(name: str) -> str:
         return one_of(registry.get_bundle_that_replaces(name, "cog", "stable"), "csvName")
 
-    assert replacing("cog.v1.0.0") == "cog.v2.0.0"  # 3.0.0 skips it too
+    assert replacing("cog.v1.0.0") == "cog.v2.0.0"  # 3.0.0 also skips it.
     assert replacing("cog.v0.9.0") == "cog.v3.0.0"
     assert replacing("cog.v0.0.1") == "cog.v1.0.0"
 
 
-def test_entries_that_replace_tell_what_their_bundle_replaces(registry: RegistryApi) -> None:
+def test_entries_that_replace_have_the_name_that_their_bundle_replaces(
+    registry: RegistryApi,
+) -> None:
     assert entries(registry.channel_entries_that_replace("cog.v1.0.0")) == [
         ("cog", "stable", "cog.v2.0.0", "cog.v1.0.0"),
         ("cog", "stable", "cog.v3.0.0", "cog.v2.0.0"),
@@ -167,7 +169,7 @@ def test_entries_that_replace_tell_what_their_bundle_replaces(registry: Registry
     ]
 
 
-def test_entries_that_provide_tell_each_skip(registry: RegistryApi) -> None:
+def test_entries_that_provide_have_a_row_for_each_skip(registry: RegistryApi) -> None:
     found = entries(registry.channel_entries_that_provide(("example.com", "v1", "Cog")))
     assert found == [
         ("axle", "only", "axle.v1.0.0", ""),
@@ -190,7 +192,7 @@ def test_latest_entries_are_heads_and_their_skips_within_the_channel(registry: R
     ]
 
 
-def test_the_default_provider_is_of_the_first_package_whose_default_channel_has_it(
+def test_the_default_provider_is_in_the_first_package_whose_default_channel_has_it(
     registry: RegistryApi,
 ) -> None:
     bundle = registry.default_bundle_that_provides(("example.com", "v1", "Cog"))
@@ -251,13 +253,13 @@ NONE_WORDS = 'group:"g" version:"v1" kind:"K"'
             f"no channel entries found that provide {NONE_WORDS}",
         ),
         (
-            # Only `beta` has it at its head, which is not a default channel.
+            # Only `beta` has it at its head, and it is not a default channel.
             lambda r: r.default_bundle_that_provides(OLD),
             'no entry found that provides group:"example.com" version:"v1" kind:"Old"',
         ),
     ],
 )
-def test_what_is_not_there_is_reported_in_the_words_that_clients_know(
+def test_missing_objects_are_reported_with_the_messages_that_clients_know(
     registry: RegistryApi, ask: Callable[[RegistryApi], Any], words: str
 ) -> None:
     with pytest.raises(NotFoundError) as error:
@@ -274,7 +276,7 @@ def test_what_is_not_there_is_reported_in_the_words_that_clients_know(
         ("a\n", "", "invalid custom schema query"),
     ],
 )
-def test_a_question_with_odd_names_is_refused(
+def test_a_request_with_invalid_names_is_refused(
     registry: RegistryApi, schema: str, package: str, words: str
 ) -> None:
     with pytest.raises(BadQuestionError) as error:
@@ -282,6 +284,6 @@ def test_a_question_with_odd_names_is_refused(
     assert words in str(error.value)
 
 
-def test_an_empty_catalog_answers_with_nothing(served: Served) -> None:
+def test_an_empty_catalog_has_empty_answers(served: Served) -> None:
     registry = served.registry()
     assert list(registry.list_packages()) == list(registry.list_bundles()) == []

@@ -33,7 +33,7 @@ def values(bundle: list[tuple[int, bytes]], number: int) -> list[bytes]:
     return [value for found, value in bundle if found == number]
 
 
-def test_inlined_manifests_are_served_as_they_are_and_yaml_as_json(served: Served) -> None:
+def test_inlined_manifests_are_served_unchanged_and_yaml_as_json(served: Served) -> None:
     bundle = only_bundle(served, *inlined(served, b"kind: Service\nm: 1.0\n", CSV, b" {}\n"))
     assert values(bundle, 5) == [b'{"kind":"Service","m":1}', CSV, b" {}\n"]
     assert values(bundle, 4) == [CSV]
@@ -45,14 +45,14 @@ def test_the_first_of_several_csvs_counts(served: Served) -> None:
     assert values(bundle, 4) == [CSV]
 
 
-def test_the_word_alone_makes_no_csv(served: Served) -> None:
+def test_the_kind_alone_does_not_make_a_csv(served: Served) -> None:
     text = b'{"kind":"Note","text":"ClusterServiceVersion"}'
     bundle = only_bundle(served, *inlined(served, text))
     assert values(bundle, 4) == []
     assert values(bundle, 5) == [text]
 
 
-def test_a_made_csv_replaces_the_manifests_when_there_are_none(served: Served) -> None:
+def test_a_synthetic_csv_replaces_missing_manifests(served: Served) -> None:
     bundle = only_bundle(served, served.prop("olm.csv.metadata", {"displayName": "Cog"}))
     (csv,) = values(bundle, 4)
     assert values(bundle, 5) == [csv]
@@ -61,7 +61,7 @@ def test_a_made_csv_replaces_the_manifests_when_there_are_none(served: Served) -
     assert b'"relatedImages":[{"name":"a","image":"b"}]' in csv
 
 
-def test_a_made_csv_is_not_a_manifest_next_to_others(served: Served) -> None:
+def test_a_synthetic_csv_is_not_added_to_other_manifests(served: Served) -> None:
     bundle = only_bundle(
         served, served.prop("olm.csv.metadata", None), *inlined(served, b"kind: Service")
     )
@@ -70,14 +70,14 @@ def test_a_made_csv_is_not_a_manifest_next_to_others(served: Served) -> None:
     assert values(bundle, 5) == [b'{"kind":"Service"}']
 
 
-def test_an_empty_manifest_is_kept_as_one(served: Served) -> None:
+def test_an_empty_manifest_is_kept(served: Served) -> None:
     # Without a CSV there is nothing to find in it either.
     bundle = only_bundle(served, *inlined(served, b"", b"{}"))
     assert values(bundle, 4) == []
     assert len(values(bundle, 5)) == 2
 
 
-def test_properties_become_apis_dependencies_and_texts(served: Served) -> None:
+def test_properties_are_converted_to_apis_dependencies_and_texts(served: Served) -> None:
     required = {"group": "g", "kind": "R", "version": "v1"}
     bundle = only_bundle(
         served,
@@ -119,7 +119,7 @@ def test_a_bundle_in_several_channels_is_stored_once(served: Served) -> None:
     assert stored("stable") == stored("stable", "beta", "alpha")
 
 
-def test_the_same_catalog_gives_the_same_bytes_whatever_its_order(served: Served) -> None:
+def test_the_same_catalog_results_in_the_same_bytes_in_any_order(served: Served) -> None:
     blobs = [
         served.package(),
         served.channel("stable", "cog.v1.0.0"),
@@ -157,7 +157,7 @@ def test_two_csv_metadata_cannot_be_served(served: Served) -> None:
         ({"schema": "a", "package": ".b"}, 'invalid package ".b"'),
     ],
 )
-def test_a_custom_blob_with_an_odd_name_cannot_be_served(
+def test_a_custom_blob_with_an_invalid_name_cannot_be_served(
     served: Served, blob: dict[str, str], words: str
 ) -> None:
     _, findings, _ = served.build(blob)

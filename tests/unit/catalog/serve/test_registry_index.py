@@ -1,4 +1,4 @@
-"""The index as bytes."""
+"""The index in bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from olmkit.catalog.serve import registry_index
 from olmkit.catalog.serve.registry_index import Index
 
 
-def test_an_index_comes_back_from_its_bytes(served: Served) -> None:
+def test_an_index_is_restored_from_its_bytes(served: Served) -> None:
     index, _, _ = served.build(
         served.package(),
         served.channel("stable", {"name": "cog.v1.0.0", "skips": ["a", "b"]}),
@@ -29,7 +29,7 @@ def test_the_bytes_of_an_empty_index_are_an_empty_index() -> None:
 
 @pytest.mark.property
 @given(st.binary(max_size=60))
-def test_other_bytes_are_refused_and_nothing_else_happens(data: bytes) -> None:
+def test_other_bytes_are_refused_without_another_exception(data: bytes) -> None:
     try:
         registry_index.decode(data)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What `bundle generate` says at its end."""
+"""The last lines of `bundle generate`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_version_and_image_are_the_last_line(
     assert capsys.readouterr().out.splitlines()[-1] == f"version 0.2.0, image {image}{end}"
 
 
-def test_a_placeholder_is_the_last_line_too(
+def test_a_placeholder_is_also_the_last_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "toy"

@@ -1,4 +1,4 @@
-"""`olmkit bundle validate`: what it prints, its exit codes, and what it says to bad input."""
+"""`olmkit bundle validate`: its output, its exit codes and its errors for invalid input."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _change(bundle: Path, path: str, old: str, new: str) -> None:
 
 
 @pytest.mark.usefixtures("bundle")
-def test_a_sound_bundle_passes_and_stdout_stays_empty(run: Run) -> None:
+def test_a_valid_bundle_passes_and_stdout_stays_empty(run: Run) -> None:
     assert run("bundle") == (0, "", "kettle.v1.2.3 passed\n")
 
 
@@ -59,7 +59,7 @@ def test_findings_go_to_stdout_with_lines_and_hints(run: Run, bundle: Path) -> N
     assert err == "Found 1 error; 1 can be fixed with `--fix`; kettle.v1.2.3 failed\n"
 
 
-def test_warnings_do_not_fail_unless_asked(run: Run, bundle: Path) -> None:
+def test_warnings_only_fail_on_request(run: Run, bundle: Path) -> None:
     _change(bundle, CSV, "  minKubeVersion: 1.28.0\n", "")
 
     assert run("bundle")[0] == 0
@@ -99,7 +99,7 @@ def test_json_has_a_result_and_the_findings(run: Run, bundle: Path) -> None:
     assert [found["rule"] for found in value["diagnostics"]] == ["CSV019"]
 
 
-def test_concise_output_has_one_line_a_finding(run: Run, bundle: Path) -> None:
+def test_concise_output_has_one_line_per_finding(run: Run, bundle: Path) -> None:
     _change(bundle, CSV, "supported: true", "supported: false")
 
     _, out, _ = run("bundle", "-o", "concise")
@@ -107,7 +107,7 @@ def test_concise_output_has_one_line_a_finding(run: Run, bundle: Path) -> None:
     assert out == f"bundle/{CSV}:46:5: error CSV018 none of InstallModeTypes are supported\n"
 
 
-def test_github_output_is_workflow_commands(run: Run, bundle: Path) -> None:
+def test_github_output_has_workflow_commands(run: Run, bundle: Path) -> None:
     _change(bundle, CSV, "supported: true", "supported: false")
 
     _, out, _ = run("bundle", "-o", "github")
@@ -138,7 +138,7 @@ def test_rules_are_selected_and_ignored(run: Run, bundle: Path) -> None:
     assert run("bundle", "--select", "no-supported-install-mode")[0] == 1
 
 
-def test_a_profile_may_be_stricter(run: Run, bundle: Path) -> None:
+def test_a_profile_can_be_stricter(run: Run, bundle: Path) -> None:
     _change(bundle, CSV, "  installModes:", "  relatedImages: [{name: a}]\n  installModes:")
 
     assert run("bundle")[0] == 0
@@ -158,7 +158,7 @@ def test_many_bundles_are_checked_in_one_call(run: Run, bundle: Path, tmp_path: 
     assert run(*(f"b{number}" for number in range(3)))[2] == "3 bundles passed\n"
 
 
-def test_one_bundle_that_is_missing_does_not_hide_the_others(run: Run, bundle: Path) -> None:
+def test_a_missing_bundle_does_not_hide_the_others(run: Run, bundle: Path) -> None:
     _change(bundle, CSV, "supported: true", "supported: false")
 
     code, out, _ = run("bundle", "./nothing", "-o", "concise")
@@ -168,7 +168,7 @@ def test_one_bundle_that_is_missing_does_not_hide_the_others(run: Run, bundle: P
     assert "./nothing: error MET000 `nothing` does not exist" in out
 
 
-def test_the_folder_of_several_bundles_names_the_bundle_in_it(
+def test_the_path_of_several_bundles_names_the_bundle_in_it(
     run: Run, bundle: Path, tmp_path: Path
 ) -> None:
     shelf = tmp_path / "shelf"
@@ -181,7 +181,7 @@ def test_the_folder_of_several_bundles_names_the_bundle_in_it(
     assert f"hint: pass the folder of the bundle, `{shelf}/1.0.0`" in out
 
 
-def test_an_image_is_checked_like_its_folder(
+def test_an_image_is_checked_like_its_directory(
     run: Run, bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _change(bundle, CSV, "supported: true", "supported: false")
@@ -195,7 +195,7 @@ def test_an_image_is_checked_like_its_folder(
     assert "46 |     - type: OwnNamespace" in out
 
 
-def test_an_image_that_is_not_there_is_reported_with_its_exit_code(run: Run) -> None:
+def test_a_missing_image_is_reported_with_its_exit_code(run: Run) -> None:
     code, out, err = run("oci:nothing:new")
 
     assert (code, out) != (0, "")
@@ -311,7 +311,7 @@ BAD: list[tuple[Any, int, str]] = [
 @pytest.mark.parametrize(
     ("make", "wanted", "words"), BAD, ids=lambda value: getattr(value, "__name__", "")
 )
-def test_bad_input_gets_one_clear_answer_with_its_place_and_cause(
+def test_invalid_input_has_one_clear_error_with_its_place_and_cause(
     run: Run, tmp_path: Path, make: Any, wanted: int, words: str
 ) -> None:
     code, out, err = run(make(tmp_path), "-o", "concise")
@@ -335,14 +335,14 @@ def test_bad_input_gets_one_clear_answer_with_its_place_and_cause(
         (("--explain", "x"), "there is no rule `x`"),
     ],
 )
-def test_asking_wrongly_is_exit_code_2(run: Run, words: tuple[str, ...], said: str) -> None:
+def test_invalid_usage_is_exit_code_2(run: Run, words: tuple[str, ...], said: str) -> None:
     code, out, err = run(*words)
 
     assert (code, out) == (2, "")
     assert said in err
 
 
-def test_an_error_is_json_too(run: Run) -> None:
+def test_an_error_is_also_json(run: Run) -> None:
     code, out, _ = run("./nothing", "-o", "json")
 
     assert code == 2
@@ -366,7 +366,7 @@ def test_a_rule_that_crashes_is_exit_code_70(run: Run, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("bundle")
-def test_a_publishing_profile_reports_what_did_not_run(run: Run) -> None:
+def test_a_publishing_profile_reports_checks_that_did_not_run(run: Run) -> None:
     _, _, err = run("bundle", "--profile", "certified")
 
     assert "Ran the rules of profile `certified`; not checked here:" in err
@@ -395,7 +395,7 @@ def test_a_selector_of_operator_sdk_adds_rules(run: Run) -> None:
         (("--select-optional", "name=other"), "`name=other` selects no validator"),
     ],
 )
-def test_nonsense_is_refused(run: Run, words: tuple[str, ...], message: str) -> None:
+def test_invalid_options_are_refused(run: Run, words: tuple[str, ...], message: str) -> None:
     code, out, err = run("bundle", *words)
 
     assert (code, out) == (2, "")
@@ -473,7 +473,7 @@ def test_a_project_ignores_a_rule_with_a_reason(run: Run, bundle: Path) -> None:
     assert run("bundle")[2].startswith("error: there is no rule `CSV999`")
 
 
-def test_a_baseline_leaves_out_what_is_known(run: Run, bundle: Path) -> None:
+def test_a_baseline_omits_known_findings(run: Run, bundle: Path) -> None:
     _change(bundle, CSV, "  minKubeVersion: 1.28.0\n", "")
     code, _, err = run("bundle", "--write-baseline", "known.json")
     assert (code, err) == (0, "Wrote 1 finding into `known.json`\n")

@@ -1,4 +1,4 @@
-"""What is said before anything is written."""
+"""The announcement before a change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from olmkit.cli.frame.terminal import Terminal
 from olmkit.olm.preview import Preview
 
 
-def test_what_a_bundle_says_cannot_move_the_cursor() -> None:
+def test_values_of_a_bundle_cannot_move_the_cursor() -> None:
     evil = "a\x1b[2Jb"
     err = io.StringIO()
     app = App(command="install", terminal=Terminal(out=io.StringIO(), err=err))

@@ -1,4 +1,4 @@
-"""The question before objects are deleted, and the report afterwards."""
+"""The question before objects are deleted, and the report afterward."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_without_objects_there_is_no_question(monkeypatch: pytest.MonkeyPatch) -
     assert out.getvalue() == "nothing to delete\n" * 2
 
 
-def test_what_went_is_distinguished_from_what_stays_on_purpose() -> None:
+def test_deleted_objects_are_distinguished_from_objects_that_are_kept() -> None:
     app, out = an_app()
 
     deletion.show(app, Removed(gone=(POD,)), stays=["the CRDs"])
@@ -51,7 +51,7 @@ def test_what_went_is_distinguished_from_what_stays_on_purpose() -> None:
     assert out.getvalue() == "removed Pod n/p\nkept: the CRDs\n"
 
 
-def test_a_rehearsal_names_what_would_stay() -> None:
+def test_a_dry_run_names_what_would_be_kept() -> None:
     app, out = an_app()
 
     deletion.show_plan(app, [POD], stays=["the CRDs"])
@@ -59,7 +59,7 @@ def test_a_rehearsal_names_what_would_stay() -> None:
     assert out.getvalue() == "Pod n/p\nkept: the CRDs\n"
 
 
-def test_what_did_not_go_is_the_worlds_fault() -> None:
+def test_an_object_that_is_not_deleted_is_exit_code_3() -> None:
     app, out = an_app("json")
 
     with pytest.raises(SystemExit) as ended:
@@ -74,7 +74,7 @@ def test_what_did_not_go_is_the_worlds_fault() -> None:
     }
 
 
-def test_a_rehearsal_has_the_form_of_the_deed() -> None:
+def test_a_dry_run_has_the_same_format_as_the_deletion() -> None:
     app, out = an_app("json")
 
     deletion.show_plan(app, [POD], stays=["the CRDs"])

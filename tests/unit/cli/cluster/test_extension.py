@@ -1,4 +1,4 @@
-"""Options that only one generation of OLM has are refused with the other one."""
+"""Options of one version of OLM are refused with the other one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from olmkit.cli import main
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_an_option_of_the_other_generation_is_invalid_usage(
+def test_an_option_of_the_other_version_is_invalid_usage(
     words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(list(words)) == 2

@@ -1,4 +1,4 @@
-"""The options of cluster commands, and what they refuse."""
+"""The options of cluster commands, and the values that they refuse."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from olmkit.jobs.cluster.status import CatalogRow, OperatorsStatus
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h", 3600), ("7", 7)])
-def test_durations(text: str, seconds: float) -> None:
+def test_durations_are_read(text: str, seconds: float) -> None:
     assert DurationType().convert(text, None, None) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "m", "5 m", "-1s", "1.5m", "²s"])
-def test_other_words_are_not_durations(text: str) -> None:
+def test_other_strings_are_not_durations(text: str) -> None:
     with pytest.raises(click.BadParameter):
         DurationType().convert(text, None, None)
 
 
 def unreachable(folder: Path) -> list[str]:
-    """A kubeconfig whose server is nowhere."""
+    """A kubeconfig with an unreachable server."""
     config = {
         "current-context": "c",
         "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
@@ -49,7 +49,7 @@ def unreachable(folder: Path) -> list[str]:
     ],
     ids=" ".join,
 )
-def test_a_server_that_is_nowhere_is_the_worlds_fault(
+def test_an_unreachable_server_is_exit_code_3(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run([*words, *unreachable(tmp_path)]) == 3
@@ -88,7 +88,7 @@ def test_a_server_that_is_nowhere_is_the_worlds_fault(
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_what_is_invalid_usage_ends_with_2(words: list[str], tmp_path: Path) -> None:
+def test_invalid_usage_ends_with_2(words: list[str], tmp_path: Path) -> None:
     assert main.run([*words, *unreachable(tmp_path)]) == 2
 
 
@@ -97,14 +97,14 @@ def test_what_is_invalid_usage_ends_with_2(words: list[str], tmp_path: Path) -> 
     [["upgrade", "a", "--to", "newest"], ["install", "a", "--version", "one"]],
     ids=" ".join,
 )
-def test_a_range_of_olm_v1_that_is_none_is_reported_before_the_cluster_is_asked(
+def test_an_invalid_range_of_olm_v1_is_reported_before_a_request_to_the_cluster(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run([*words, "--olm", "v1", *unreachable(tmp_path)]) == 1
     assert "cannot be requested of OLM v1" in capsys.readouterr().err
 
 
-def test_no_kubeconfig_is_reported(
+def test_a_missing_kubeconfig_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -115,14 +115,14 @@ def test_no_kubeconfig_is_reported(
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"[1, 2", b"a: 1\n---\n- 3\n", b""])
-def test_a_file_that_holds_no_objects_does_no_harm(data: bytes, tmp_path: Path) -> None:
+def test_a_file_without_objects_is_accepted(data: bytes, tmp_path: Path) -> None:
     file = tmp_path / "objects.yaml"
     file.write_bytes(data)
 
     assert main.run(["why", "cache", "--from", str(file)]) == 1
 
 
-def test_a_table_of_what_a_cluster_says_cannot_move_the_cursor(
+def test_values_of_a_cluster_in_a_table_cannot_move_the_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = (CatalogRow(namespace="olm", name="shelf", source="a\x1b[2Jb", state="READY"),

@@ -28,7 +28,7 @@ def test_requests_and_messages_are_lines_on_stderr() -> None:
     ]
 
 
-def test_twice_shows_libraries_and_quiet_shows_nothing() -> None:
+def test_repeated_verbose_shows_libraries_and_quiet_shows_nothing() -> None:
     for quiet, said in ((False, "of a library\n"), (True, "")):
         err = io.StringIO()
         end = details.show(Terminal(err=err, quiet=quiet), 2)

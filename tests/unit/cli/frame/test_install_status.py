@@ -1,4 +1,4 @@
-"""How an operator stands, in words, in JSON and as an exit code."""
+"""The status of an operator in words, in JSON and as an exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STUCK = Explanation(
 )  # fmt: skip
 
 
-def test_the_cause_comes_first_then_the_way_to_it() -> None:
+def test_the_cause_comes_first_and_then_the_steps_to_it() -> None:
     assert install_status.text(STUCK).split("\n") == [
         "stuck: container `manager` ends",
         "  Subscription a/b: no state yet",
@@ -37,7 +37,7 @@ def test_the_cause_comes_first_then_the_way_to_it() -> None:
 
 
 @pytest.mark.parametrize("created", [[], [{"kind": "Subscription"}]])
-def test_what_stays_of_an_install_that_ends_badly_is_reported(
+def test_objects_that_remain_after_a_failed_install_are_reported(
     created: list[dict[str, str]],
 ) -> None:
     err = io.StringIO()
@@ -55,7 +55,7 @@ def test_what_stays_of_an_install_that_ends_badly_is_reported(
     assert err.getvalue() == (told if created else "")
 
 
-def test_what_a_cluster_says_cannot_move_the_cursor() -> None:
+def test_values_of_a_cluster_cannot_move_the_cursor() -> None:
     evil = Explanation(readiness=Readiness.STUCK, cause="x", message="a\x1b[2Jb", log="\x07")
 
     assert "\x1b" not in install_status.text(evil)
@@ -75,7 +75,7 @@ def test_what_a_cluster_says_cannot_move_the_cursor() -> None:
         ),
     ],
 )
-def test_the_exit_code_follows_the_cause(found: Explanation, code: int | None) -> None:
+def test_the_exit_code_depends_on_the_cause(found: Explanation, code: int | None) -> None:
     out = io.StringIO()
     app = App(command="why", terminal=Terminal(out=out, err=io.StringIO()), output="json")
 

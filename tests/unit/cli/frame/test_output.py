@@ -47,11 +47,11 @@ def test_a_finding_shows_its_lines_and_its_fix() -> None:
     )
 
 
-def test_a_place_without_its_file_is_still_named() -> None:
+def test_a_place_without_its_file_is_named() -> None:
     assert "  --> csv.yaml:3:3\nhint:" in output.text([FOUND])
 
 
-def test_a_place_beyond_the_end_of_its_file_is_still_named() -> None:
+def test_a_place_after_the_end_of_its_file_is_named() -> None:
     assert "  --> csv.yaml:3:3\nhint:" in output.text([FOUND], lambda _: b"one line")
 
 
@@ -76,7 +76,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert "\u202e" not in output.text([found])
 
 
-def test_without_colour_and_with_it_the_words_are_the_same() -> None:
+def test_the_text_with_color_and_without_is_the_same() -> None:
     import re
 
     plain = output.text([FOUND], lambda _: TEXT)
@@ -85,7 +85,7 @@ def test_without_colour_and_with_it_the_words_are_the_same() -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
 
 
-def test_the_summary_counts_in_plain_english() -> None:
+def test_the_summary_has_correct_plurals() -> None:
     warning = Diagnostic(rule="X001", name="x", severity=Severity.WARNING, message="m")
     fixable = Diagnostic(
         rule="X001",
@@ -102,7 +102,7 @@ def test_the_summary_counts_in_plain_english() -> None:
     )
 
 
-def test_json_has_the_place_in_editors_terms() -> None:
+def test_json_has_the_place_in_the_form_of_editors() -> None:
     value = output.diagnostic_json(FOUND)
     assert value["at"] == {
         "path": "csv.yaml",
@@ -117,7 +117,7 @@ def test_json_has_the_place_in_editors_terms() -> None:
     assert "fix" not in value
 
 
-def test_the_envelope_is_there_also_when_work_failed() -> None:
+def test_the_envelope_is_also_printed_after_a_failure() -> None:
     error = InputError("no CSV in `x`", hint="add one", diagnostics=(FOUND,))
     value = json.loads(output.envelope("bundle build", None, error.diagnostics, error))
     assert value["version"] == 1
@@ -139,7 +139,7 @@ def test_the_envelope_is_there_also_when_work_failed() -> None:
         "\n".join(["the build fails:", *("a line of a log" for _ in range(400))]),
     ],
 )
-def test_an_error_prints_little_of_what_a_server_says(kind: type[OlmkitError], said: str) -> None:
+def test_an_error_shortens_a_servers_message(kind: type[OlmkitError], said: str) -> None:
     shown = output.error_text(kind(said, f"see `{said}`"))
     assert len(shown) < 1200
     value = json.loads(output.envelope("x", None, error=kind(said, f"see `{said}`")))
@@ -147,7 +147,7 @@ def test_an_error_prints_little_of_what_a_server_says(kind: type[OlmkitError], s
     assert len(value["error"]["hint"]) < 200
 
 
-def test_an_error_that_is_its_own_finding_is_reported_once() -> None:
+def test_an_error_that_is_also_a_finding_is_reported_once() -> None:
     error = InputError(FOUND.message, diagnostics=(FOUND,))
     assert output.error_text(error).count(FOUND.message) == 1
     other = InputError("cannot read the bundle", hint="look", diagnostics=(FOUND,))

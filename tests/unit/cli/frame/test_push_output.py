@@ -1,4 +1,4 @@
-"""`bundle build`, `bundle push` and their catalog twins as words on a command line."""
+"""The output of `bundle build`, `bundle push` and the same commands for catalogs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def guarded(
     tmp_path_factory: pytest.TempPathFactory, registry: RegistryServer
 ) -> Iterator[RegistryServer]:
-    del registry  # which has skipped when there is no program
+    del registry  # The fixture skips the test if there is no program.
     with RegistryServer(folder=tmp_path_factory.mktemp("guarded"), users=USERS) as server:
         yield server
 
@@ -77,7 +77,7 @@ def test_build_prints_the_pinned_reference_and_nothing_else(
     assert capsys.readouterr().out.startswith("oci:dist/oci@sha256:")
 
 
-def test_push_tells_each_piece_on_stderr(
+def test_push_prints_each_piece_on_stderr(
     capsys: pytest.CaptureFixture[str], registry: RegistryServer
 ) -> None:
     name = f"{registry.host}/cli/bundle:v1"
@@ -92,7 +92,7 @@ def test_push_tells_each_piece_on_stderr(
     assert err.startswith("already there: index")
 
 
-def test_json_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_all_results(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["catalog", "build", "-o", "json", "--platform", "linux/amd64"]) == 0
     value = json.loads(capsys.readouterr().out)
     result = value["result"]
@@ -131,7 +131,7 @@ def test_source_date_is_in_the_image(
         (["catalog", "push", "bundle", "localhost:1/a:b"], 1, "missing root schema field"),
     ],
 )
-def test_wrong_words_are_refused_with_a_sentence(
+def test_invalid_arguments_are_refused_with_an_error(
     capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str
 ) -> None:
     assert main.run(words) == code
@@ -141,7 +141,7 @@ def test_wrong_words_are_refused_with_a_sentence(
     assert "Traceback" not in err
 
 
-def test_registry_that_is_not_there_is_the_worlds_fault(
+def test_an_unreachable_registry_is_exit_code_3(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     host = f"127.0.0.1:{free_port()}"
@@ -150,7 +150,7 @@ def test_registry_that_is_not_there_is_the_worlds_fault(
 
 
 @pytest.mark.parametrize("words", [["-vv"], ["--debug"], ["-o", "json"]])
-def test_wrong_password_is_reported_and_never_shown(
+def test_a_wrong_password_is_reported_and_never_shown(
     capsys: pytest.CaptureFixture[str], guarded: RegistryServer, project: Path, words: list[str]
 ) -> None:
     authfile = project / "auth.json"
@@ -165,7 +165,7 @@ def test_wrong_password_is_reported_and_never_shown(
     assert auth not in out + err
 
 
-def test_right_password_comes_from_dockers_file(
+def test_the_right_password_comes_from_dockers_file(
     capsys: pytest.CaptureFixture[str], guarded: RegistryServer, project: Path
 ) -> None:
     auth = base64.b64encode(b"tester:secret").decode()

@@ -20,7 +20,7 @@ FOUND = Diagnostic(
 BARE = Diagnostic(rule="BUG001", name="rule-crashed", severity=Severity.INFO, message="x\x1b[31m")
 
 
-def test_concise_is_one_safe_line_each() -> None:
+def test_concise_output_is_one_safe_line_per_finding() -> None:
     assert reports.concise([FOUND, BARE]).splitlines() == [
         "a b/c.yaml:3:5: error CSV012 100% wrong, or: so",
         "-: info BUG001 x\\u001b[31m",
@@ -55,13 +55,13 @@ def test_sarif_has_rules_results_and_places() -> None:
     assert (bare["level"], "locations" in bare) == ("note", False)
 
 
-def test_nothing_found_is_an_empty_report() -> None:
+def test_no_findings_are_an_empty_report() -> None:
     assert reports.concise([]) == ""
     assert reports.github([]) == ""
     assert json.loads(reports.sarif([]))["runs"][0]["results"] == []
 
 
-def test_names_that_are_not_utf_8_and_line_ends_in_names_break_no_form() -> None:
+def test_names_that_are_not_utf_8_and_newlines_in_names_are_valid_in_each_format() -> None:
     found = Diagnostic(
         rule="X001", name="x", severity=Severity.ERROR, message="m", at=Location(path="a\udcff\nb")
     )
@@ -74,7 +74,7 @@ def test_names_that_are_not_utf_8_and_line_ends_in_names_break_no_form() -> None
     assert value["diagnostics"][0]["at"]["path"] == "a\udcff\nb"
 
 
-def test_junit_has_a_case_for_each_finding_and_one_for_what_passed() -> None:
+def test_junit_has_a_case_for_each_finding_and_one_for_a_success() -> None:
     text = reports.junit([("a & b", [FOUND, BARE]), ("sound", [])])
 
     root = ElementTree.fromstring(text)  # noqa: S314 - our own text
@@ -89,7 +89,7 @@ def test_junit_has_a_case_for_each_finding_and_one_for_what_passed() -> None:
     assert [case.get("name") for case in sound] == ["rules"]
 
 
-def test_json_alpha1_has_the_shape_of_operator_sdk() -> None:
+def test_json_alpha1_has_the_format_of_operator_sdk() -> None:
     value = json.loads(reports.json_alpha1([("a", [FOUND])], passed=False))
 
     assert value == {
@@ -107,7 +107,7 @@ def test_json_alpha1_has_the_shape_of_operator_sdk() -> None:
     }
 
 
-def test_services_get_paths_without_a_dot_at_the_beginning() -> None:
+def test_ci_services_get_paths_without_a_leading_dot() -> None:
     found = [FOUND._replace(at=Location(path="./bundle/a.yaml", line=2))]
     assert "file=bundle/a.yaml,line=2" in reports.github(found)
     [entry] = json.loads(reports.gitlab(found))

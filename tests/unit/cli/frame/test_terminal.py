@@ -26,13 +26,13 @@ class _Tty(io.StringIO):
         (io.StringIO(), "always", {"NO_COLOR": "1"}, True),
     ],
 )
-def test_colour_follows_flag_then_environment_then_stream(
+def test_color_follows_flag_then_environment_then_stream(
     stream: io.StringIO, choice: str, environment: dict[str, str], colored: bool
 ) -> None:
     assert terminal.wants_color(stream, choice, environment) is colored
 
 
-def test_notes_are_for_those_who_are_not_quiet() -> None:
+def test_notes_are_hidden_with_quiet() -> None:
     out, err = io.StringIO(), io.StringIO()
     quiet = Terminal(out=out, err=err, quiet=True)
     quiet.note("n")
@@ -42,7 +42,7 @@ def test_notes_are_for_those_who_are_not_quiet() -> None:
     assert err.getvalue() == "s\n"
 
 
-def test_progress_is_one_plain_line_a_step_where_nothing_may_move() -> None:
+def test_progress_is_one_plain_line_per_step_without_a_terminal() -> None:
     err = io.StringIO()
     with Terminal(out=io.StringIO(), err=err).progress("pushing", 2) as progress:
         progress.advance("pushed a")
@@ -50,7 +50,7 @@ def test_progress_is_one_plain_line_a_step_where_nothing_may_move() -> None:
     assert err.getvalue() == "pushed a\npushed b\n"
 
 
-def test_progress_moves_on_a_terminal_and_leaves_nothing_behind() -> None:
+def test_progress_is_redrawn_on_a_terminal_and_leaves_nothing() -> None:
     out, err = io.StringIO(), _Tty()
     with Terminal(out=out, err=err, environment={"TERM": "xterm"}).progress(
         "pushing", 1
@@ -60,7 +60,7 @@ def test_progress_moves_on_a_terminal_and_leaves_nothing_behind() -> None:
     assert out.getvalue() == ""
 
 
-def test_bytes_reach_stdout_as_they_are() -> None:
+def test_bytes_reach_stdout_unchanged() -> None:
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding="ascii")
     Terminal(out=out, err=io.StringIO()).result_bytes(b"\xff\n")
@@ -69,14 +69,14 @@ def test_bytes_reach_stdout_as_they_are() -> None:
     assert raw.getvalue() == b"\xff\n\xfe\n"
 
 
-def test_words_in_brackets_are_words_and_no_styles() -> None:
+def test_brackets_are_text_and_not_styles() -> None:
     err = _Tty()
     terminal_ = Terminal(out=io.StringIO(), err=err, environment={"TERM": "xterm"})
     with terminal_.progress("waiting") as progress:
         progress.advance("cannot read [/etc/x]")
 
 
-def test_data_from_elsewhere_cannot_move_the_cursor_but_our_colours_stay() -> None:
+def test_external_data_cannot_move_the_cursor_and_styles_of_olmkit_are_kept() -> None:
     out, err = io.StringIO(), io.StringIO()
     shown = Terminal(out=out, err=err, color="always")
     shown.result(f"{terminal.paint('label', 'red', 'bold', on=True)}  a\x1b[2Jb\x9b8m\u202ec\td")
@@ -88,7 +88,7 @@ def test_data_from_elsewhere_cannot_move_the_cursor_but_our_colours_stay() -> No
     assert err.getvalue() == "x\\u001b]0;title\\u0007\n"
 
 
-def test_where_nothing_is_coloured_data_brings_no_colours_of_its_own() -> None:
+def test_without_color_external_data_has_no_color_either() -> None:
     out, err = io.StringIO(), io.StringIO()
     shown = Terminal(out=out, err=err, color="never")
     shown.result("kettle\x1b[31m.v1")
@@ -106,5 +106,5 @@ def test_where_nothing_is_coloured_data_brings_no_colours_of_its_own() -> None:
         ("a\u2028b\u202ec", "a\\u2028b\\u202ec"),
     ],
 )
-def test_value_from_elsewhere_stays_in_its_line(value: str, shown: str) -> None:
+def test_an_external_value_stays_on_its_line(value: str, shown: str) -> None:
     assert one_line(value) == shown

@@ -1,4 +1,4 @@
-"""The line of a command that prints nothing for a while: when it comes, and that it goes."""
+"""The line of a command that prints nothing for a while: when it appears and disappears."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def wait(screen: Screen, text: bytes) -> None:
 
 
 @pytest.mark.parametrize("way", ["result", "say", "note", "bytes", "stream", "progress", "stop"])
-def test_it_comes_and_goes_before_anything_is_printed(screen: Screen, way: str) -> None:
+def test_it_appears_and_disappears_before_other_output(screen: Screen, way: str) -> None:
     terminal = made(screen, out=io.StringIO())
     terminal.wait("`catalog render`")
     wait(screen, b"`catalog render` is working, ")
@@ -86,7 +86,7 @@ def test_it_comes_and_goes_before_anything_is_printed(screen: Screen, way: str) 
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
-def test_nothing_is_shown_to_quiet_users_or_elsewhere(screen: Screen) -> None:
+def test_nothing_is_shown_with_quiet_or_without_a_terminal(screen: Screen) -> None:
     before = signal.getsignal(signal.SIGALRM)
     for terminal in (made(screen, quiet=True), made(io.StringIO())):
         terminal.wait("`x`")
@@ -96,7 +96,7 @@ def test_nothing_is_shown_to_quiet_users_or_elsewhere(screen: Screen) -> None:
     assert screen.look() == b""
 
 
-def test_the_handler_of_before_comes_back(screen: Screen) -> None:
+def test_the_earlier_signal_handler_is_restored(screen: Screen) -> None:
     before = signal.getsignal(signal.SIGALRM)
     terminal = made(screen)
     terminal.wait("`x`")

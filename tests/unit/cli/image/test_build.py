@@ -1,4 +1,4 @@
-"""`olmkit image build` when it is interrupted: nothing continues, and nothing is left."""
+"""`olmkit image build` when it is interrupted: it stops, and no files remain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ BASE = image.configure(
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_installer_ends_with_us_and_its_files_go(tmp_path: Path, sent: signal.Signals) -> None:
+def test_the_installer_ends_with_olmkit_and_its_files_are_removed(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
     asyncio.run(
         transfer.copy(
             MemoryStore.of(BASE), Layout(tmp_path / "base"), BASE.descriptor, tag="python"
@@ -57,7 +59,7 @@ def test_installer_ends_with_us_and_its_files_go(tmp_path: Path, sent: signal.Si
         },
     )
     with process:
-        child = int((tmp_path / "pipe").read_text())  # waits until it is written
+        child = int((tmp_path / "pipe").read_text())  # waits until the file is written
         process.send_signal(sent)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -1,4 +1,4 @@
-"""A small index of Ansible collections on loopback: the third version of Galaxy's API."""
+"""A small index of Ansible collections on loopback, with version 3 of Galaxy's API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def packed(namespace: str, name: str, version: str, needs: Mapping[str, str]) -> bytes:
-    """The archive of a collection with one module."""
+    """Build the archive of a collection with one module."""
     module = b"#!/usr/bin/python\n"
     listed = [
         {"name": ".", "ftype": "dir", "chksum_type": None, "chksum_sha256": None, "format": 1},
@@ -73,10 +73,10 @@ def packed(namespace: str, name: str, version: str, needs: Mapping[str, str]) ->
 
 @dataclass
 class GalaxyIndex:
-    """What is there by name and version, and what was requested.
+    """The collections by name and version, and the requests.
 
-    `token`: what requests need; `archives`: where the archives are, when that is another host;
-    `damaged` archives have other bytes than their digest says.
+    `token`: required in requests; `archives`: the address of archives on another host;
+    `damaged` archives differ from their digest.
     """
 
     collections: dict[str, dict[str, bytes]] = field(default_factory=dict)
@@ -88,14 +88,14 @@ class GalaxyIndex:
     url: str = ""
 
     def add(self, name: str, version: str, **needs: str) -> None:
-        """A version of a collection; the dots of what it needs are `__`."""
+        """Add a version of a collection; `__` is a dot in the names of its dependencies."""
         wanted = {one.replace("__", "."): text for one, text in needs.items()}
         made = packed(*name.split("."), version, wanted)
         self.collections.setdefault(name, {})[version] = made
         self.needs[name, version] = wanted
 
     def answer(self, path: str) -> Any:
-        """The JSON, the bytes, the address of a redirection, or None."""
+        """Return the JSON, the bytes, the address of a redirect, or None."""
         steps = path.partition("?")[0].strip("/").split("/")
         if steps == ["api"]:
             return {"available_versions": {"v3": "v3/"}}
@@ -133,7 +133,7 @@ class GalaxyIndex:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[GalaxyIndex]:
-        """On a free port, for as long as the block."""
+        """Serve on a free port for the duration of the block."""
         index = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -160,7 +160,7 @@ class GalaxyIndex:
                 self.wfile.write(data)
 
             def log_message(self, *_: object) -> None:
-                """Nothing."""
+                """Log nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{server.server_address[1]}"

@@ -1,4 +1,4 @@
-"""Bytecode for images: compiled by this Python, the same bytes each time, used without a look."""
+"""Bytecode for images: compiled by this Python, reproducible, used without a check of sources."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_program_that_is_another_python_is_not_used(
     assert asyncio.run(bytecode.find("3.97")) is None
 
 
-def test_modules_are_compiled_and_what_is_not_python_is_left_out(compiler: Compiler) -> None:
+def test_modules_are_compiled_and_other_files_are_ignored(compiler: Compiler) -> None:
     made = asyncio.run(bytecode.compile_modules(compiler, SOURCES))
     assert list(made) == [
         f"opt/lib/__pycache__/two.{TAG}.pyc",
@@ -66,7 +66,7 @@ def test_modules_are_compiled_and_what_is_not_python_is_left_out(compiler: Compi
         assert file.mode == 0o644
 
 
-def test_the_same_sources_give_the_same_bytes(
+def test_the_same_sources_result_in_the_same_bytes(
     compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = asyncio.run(bytecode.compile_modules(compiler, SOURCES))
@@ -80,7 +80,7 @@ def test_the_same_sources_give_the_same_bytes(
 def test_python_uses_it_where_the_image_has_it(compiler: Compiler, tmp_path: Path) -> None:
     made = asyncio.run(bytecode.compile_modules(compiler, SOURCES))
     disk.apply(tmp_path, trees.diff(SOURCES.merge(made), Tree()))
-    # The source is another one by now, which is how it shows that it is not read.
+    # The source has changed, so the output shows that it is not read.
     (tmp_path / "opt/lib/two.py").write_text("raise SystemExit('the source was compiled')\n")
     done = subprocess.run(
         [sys.executable, "-c", "import two; print(two.where())"],

@@ -1,4 +1,4 @@
-"""What builds keep: found again when it is whole, made again when it is not."""
+"""The cache of builds: valid entries are found, invalid ones are rebuilt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAYER = layer.write(Tree({"a": b"1" * 1000}))
 IMAGE = image.scratch(Platform(os="linux", architecture="amd64"))
 
 
-def test_layer_is_found_by_what_it_was_made_from(tmp_path: Path) -> None:
+def test_a_layer_is_found_by_its_inputs(tmp_path: Path) -> None:
     cache = BuildCache(tmp_path)
     assert asyncio.run(cache.layer("key")) is None
     asyncio.run(cache.keep("key", LAYER))
@@ -29,7 +29,7 @@ def test_layer_is_found_by_what_it_was_made_from(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * len(LAYER.data)], ids=["short", "other"])
-def test_damaged_layer_is_as_if_nothing_were_kept(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_layer_is_ignored(tmp_path: Path, content: bytes) -> None:
     cache = BuildCache(tmp_path)
     asyncio.run(cache.keep("key", LAYER))
     blob = tmp_path / "oci" / "blobs" / "sha256" / LAYER.descriptor.digest.encoded
@@ -37,14 +37,14 @@ def test_damaged_layer_is_as_if_nothing_were_kept(tmp_path: Path, content: bytes
     assert asyncio.run(cache.layer("key")) is None
 
 
-def test_note_about_a_layer_that_is_not_json_is_passed_over(tmp_path: Path) -> None:
+def test_an_entry_that_is_not_json_is_ignored(tmp_path: Path) -> None:
     cache = BuildCache(tmp_path)
     asyncio.run(cache.keep("key", LAYER))
     (tmp_path / "layers" / "key.json").write_bytes(b"[]")
     assert asyncio.run(cache.layer("key")) is None
 
 
-def test_base_is_found_by_its_name(tmp_path: Path) -> None:
+def test_a_base_image_is_found_by_its_name(tmp_path: Path) -> None:
     cache = BuildCache(tmp_path)
     assert asyncio.run(cache.base("python linux/amd64")) is None
     asyncio.run(
@@ -57,7 +57,7 @@ def test_base_is_found_by_its_name(tmp_path: Path) -> None:
     assert found.digest == IMAGE.digest
 
 
-def test_the_cache_is_where_the_user_wants_it() -> None:
+def test_the_cache_is_in_the_configured_directory() -> None:
     assert build_cache.folder({"OLMKIT_CACHE": "/c", "HOME": "/h"}) == Path("/c/build")
     assert build_cache.folder({"XDG_CACHE_HOME": "/x"}) == Path("/x/olmkit/build")
     assert build_cache.folder({"HOME": "/h"}) == Path("/h/.cache/olmkit/build")

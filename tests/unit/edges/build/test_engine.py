@@ -1,4 +1,4 @@
-"""Engines by their command line: a program of ours stands where docker would."""
+"""Container engines through their command line: a test program replaces docker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from olmkit.oci.content import Platform
 
 @pytest.fixture
 def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A `docker` that notes how it was called, and fails for the image `bad`."""
+    """A `docker` that records its arguments, and fails for the image `bad`."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "docker"
@@ -43,7 +43,7 @@ def build(folder: Path, name: str, said: list[str], **environment: str) -> None:
     )
 
 
-def test_engine_gets_file_name_platform_and_arguments(docker: Path, tmp_path: Path) -> None:
+def test_the_engine_gets_file_name_platform_and_arguments(docker: Path, tmp_path: Path) -> None:
     said: list[str] = []
     build(tmp_path, "good", said, OLMKIT_BUILD_NETWORK="host")
     assert docker.read_text().split() == [
@@ -55,17 +55,17 @@ def test_engine_gets_file_name_platform_and_arguments(docker: Path, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("docker")
-def test_what_the_engine_said_last_is_in_the_error(tmp_path: Path) -> None:
+def test_the_last_output_of_the_engine_is_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(RemoteError, match="`docker build` did not succeed:\nStep 1/1\nno space"):
         build(tmp_path, "bad", [])
 
 
-def test_image_is_saved_to_a_file(docker: Path, tmp_path: Path) -> None:
+def test_an_image_is_saved_to_a_file(docker: Path, tmp_path: Path) -> None:
     asyncio.run(engine.save("docker", "good", tmp_path / "x.tar", os.environ))
     assert docker.read_text().split() == ["save", "--output", f"{tmp_path}/x.tar", "good"]
 
 
-def test_engine_that_is_not_here_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigurationError, match="`docker` is not installed"):
         build(tmp_path, "good", [])

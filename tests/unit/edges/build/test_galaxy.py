@@ -34,7 +34,7 @@ def collections(tree: Tree) -> dict[str, str]:
     }
 
 
-def test_versions_are_resolved_and_what_they_need_is_there(tmp_path: Path) -> None:
+def test_versions_are_resolved_and_dependencies_are_installed(tmp_path: Path) -> None:
     index = GalaxyIndex()
     for version in ("1.0.0", "1.2.0", "2.0.0"):
         index.add("web.core", version, web__base=">=1.0.0")
@@ -45,14 +45,14 @@ def test_versions_are_resolved_and_what_they_need_is_there(tmp_path: Path) -> No
         found = install(index.url, tmp_path, wanted)
         assert collections(found) == {"web.core": "1.2.0", "web.base": "1.1.0"}
         assert "ansible_collections/web/core/plugins/modules/it.py" in found
-        # Nothing about the index, and nothing outside of the collections.
+        # No file about the index, and no file outside of the collections.
         assert {path.split("/")[1] for path in found} == {"web"}
-        # What is installed here counts for nothing.
+        # Collections that are installed on this machine are ignored.
         (tmp_path / "here/ansible_collections/web/core").mkdir(parents=True)
         assert collections(install(index.url, tmp_path, wanted)) == collections(found)
 
 
-def test_what_cannot_be_resolved_is_an_error(tmp_path: Path) -> None:
+def test_a_conflict_of_versions_is_an_error(tmp_path: Path) -> None:
     index = GalaxyIndex()
     index.add("web.core", "1.0.0", web__base=">=3.0.0")
     index.add("web.base", "1.1.0")
@@ -71,7 +71,7 @@ def test_an_archive_with_another_digest_is_refused(tmp_path: Path) -> None:
         install(index.url, tmp_path, "web.core")
 
 
-def test_the_token_of_a_server_goes_to_that_server_alone(tmp_path: Path) -> None:
+def test_the_token_of_a_server_is_only_sent_to_that_server(tmp_path: Path) -> None:
     elsewhere, index, other = GalaxyIndex(), GalaxyIndex(token=TOKEN), GalaxyIndex()
     for one in (elsewhere, index):
         one.add("web.core", "1.0.0")

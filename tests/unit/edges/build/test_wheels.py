@@ -1,4 +1,4 @@
-"""Collecting packages: real installers, from a folder of wheels made here."""
+"""Collecting packages: real installers, and wheels that the tests build."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def request(
     )
 
 
-def test_uv_and_pip_give_the_same_bytes(make_wheel: Make, tmp_path: Path) -> None:
+def test_uv_and_pip_produce_the_same_bytes(make_wheel: Make, tmp_path: Path) -> None:
     make_wheel(tmp_path / "w", "one", requires="two")
     make_wheel(tmp_path / "w", "two")
     by_uv = collect(request(tmp_path / "w", "one"), "uv")
@@ -61,13 +61,13 @@ def test_uv_and_pip_give_the_same_bytes(make_wheel: Make, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("is_locked", [False, True])
-def test_a_wheel_that_was_built_again_under_its_version_is_taken(
+def test_a_wheel_that_was_rebuilt_with_the_same_version_is_used(
     make_wheel: Make, tmp_path: Path, is_locked: bool
 ) -> None:
-    name = f"again{uuid.uuid4().hex}"  # the cache of uv is that of the machine
+    name = f"again{uuid.uuid4().hex}"  # The machine has a shared cache of uv.
     folder = tmp_path / "w"
     for tag in ("py3-none-any", "py2.py3-none-any"):
-        # The same name of the file, as after a change of the sources.
+        # The file has the same name, as after a change of the sources.
         path = make_wheel(folder, name, tag).rename(folder / f"{name}-1.0-py3-none-any.whl")
         lock = tmp_path / "lock" if is_locked else None
         if lock is not None:
@@ -77,14 +77,14 @@ def test_a_wheel_that_was_built_again_under_its_version_is_taken(
         assert found.data(f"{name}/__init__.py").decode() == f"tag = '{tag}'\n"
 
 
-def test_the_wheel_for_the_images_machine_is_taken(make_wheel: Make, tmp_path: Path) -> None:
+def test_the_wheel_for_the_images_platform_is_used(make_wheel: Make, tmp_path: Path) -> None:
     make_wheel(tmp_path / "w", "one", "cp312-cp312-manylinux_2_17_x86_64")
     make_wheel(tmp_path / "w", "one", "cp312-cp312-manylinux_2_17_aarch64")
     found = collect(request(tmp_path / "w", "one", python="3.12", platform=ARM64))
     assert b"aarch64" in found.data("one/__init__.py")
 
 
-def test_without_a_wheel_that_fits_it_says_so(make_wheel: Make, tmp_path: Path) -> None:
+def test_without_a_matching_wheel_the_error_names_it(make_wheel: Make, tmp_path: Path) -> None:
     make_wheel(tmp_path / "w", "one", "cp39-cp39-manylinux_2_17_x86_64")
     with pytest.raises(InputError, match="cannot be collected") as caught:
         collect(request(tmp_path / "w", "one"))
@@ -92,7 +92,7 @@ def test_without_a_wheel_that_fits_it_says_so(make_wheel: Make, tmp_path: Path) 
     assert "`PIP_FIND_LINKS`" in caught.value.hint
 
 
-def test_a_wheel_with_another_hash_than_the_locks_is_refused(
+def test_a_wheel_whose_hash_differs_from_the_lock_is_refused(
     make_wheel: Make, tmp_path: Path
 ) -> None:
     path = make_wheel(tmp_path / "w", "one")
@@ -105,16 +105,16 @@ def test_a_wheel_with_another_hash_than_the_locks_is_refused(
         collect(request(tmp_path / "w", lock=lock))
 
 
-def test_pip_alone_is_not_asked_for_another_python(make_wheel: Make, tmp_path: Path) -> None:
+def test_pip_alone_cannot_install_for_another_python(make_wheel: Make, tmp_path: Path) -> None:
     make_wheel(tmp_path / "w", "one")
     with pytest.raises(ConfigurationError, match=r"the image has Python 3\.99"):
         collect(request(tmp_path / "w", "one", python="3.99"), "pip")
 
 
-def test_without_an_installer_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_an_installer_the_error_names_one(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="needs `uv` or `pip`"):
         collect(request(tmp_path, "one"), "none")
 
 
-def test_without_requirements_nothing_is_asked(tmp_path: Path) -> None:
+def test_without_requirements_no_installer_runs(tmp_path: Path) -> None:
     assert collect(request(tmp_path), "none") == Tree()

@@ -1,4 +1,4 @@
-"""The cache file: whole and right, or not used."""
+"""The cache file is only used if it is complete and valid."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def reopened(folder: Path, key: bytes = KEY) -> bool:
     return True
 
 
-def test_what_was_written_is_read_at_once_and_later(tmp_path: Path) -> None:
+def test_a_written_cache_is_read_at_once_and_later(tmp_path: Path) -> None:
     store, kept = write(tmp_path / "cache")
     assert kept
     assert store.index == INDEX
@@ -59,24 +59,24 @@ def test_what_was_written_is_read_at_once_and_later(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "cache") == [FILE_NAME]  # noqa: PTH208 - also hidden ones
 
 
-def test_without_a_folder_nothing_is_left_behind() -> None:
+def test_without_a_directory_no_file_remains() -> None:
     store, kept = write(None)
     assert not kept
     assert store.read(5, 6) == b"second"
     store.close()
 
 
-def test_another_catalog_or_another_release_is_not_taken(tmp_path: Path) -> None:
+def test_the_cache_of_another_catalog_or_release_is_not_used(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
     assert not reopened(tmp_path, b"x" * 32)
 
 
-def test_a_missing_folder_or_file_has_nothing(tmp_path: Path) -> None:
+def test_a_missing_directory_or_file_has_no_cache(tmp_path: Path) -> None:
     assert not reopened(tmp_path / "none")
     assert not reopened(tmp_path)
 
 
-def test_a_changed_byte_anywhere_is_noticed(tmp_path: Path) -> None:
+def test_a_changed_byte_is_detected_anywhere(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
     file = tmp_path / FILE_NAME
     good = file.read_bytes()
@@ -87,7 +87,7 @@ def test_a_changed_byte_anywhere_is_noticed(tmp_path: Path) -> None:
     assert reopened(tmp_path)
 
 
-def test_a_cut_or_longer_file_is_noticed(tmp_path: Path) -> None:
+def test_a_truncated_or_longer_file_is_detected(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
     file = tmp_path / FILE_NAME
     good = file.read_bytes()
@@ -98,12 +98,12 @@ def test_a_cut_or_longer_file_is_noticed(tmp_path: Path) -> None:
     assert not reopened(tmp_path)
 
 
-def test_a_folder_in_place_of_the_file_is_noticed(tmp_path: Path) -> None:
+def test_a_directory_in_place_of_the_file_is_detected(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).mkdir()
     assert not reopened(tmp_path)
 
 
-def test_a_process_that_is_killed_while_writing_leaves_nothing_that_is_used(
+def test_a_process_that_is_killed_while_writing_leaves_no_usable_file(
     tmp_path: Path,
 ) -> None:
     program = textwrap.dedent(
@@ -125,7 +125,7 @@ def test_a_process_that_is_killed_while_writing_leaves_nothing_that_is_used(
     assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
 
 
-def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
+def test_an_error_while_writing_keeps_the_old_file(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
     with pytest.raises(ZeroDivisionError), catalog_cache.new_file(tmp_path, FILE_NAME) as file:
         _ = Writer(file.stream, b"x" * 32, REGISTRY).append(b"half") / 0
@@ -146,14 +146,14 @@ def test_while_another_process_writes_the_file_is_not_kept(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_created_stops_nothing(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_not_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     store, kept = write(tmp_path / "file" / "cache")
     assert not kept
     store.close()
 
 
-def test_an_open_file_answers_on_when_the_cache_is_replaced(tmp_path: Path) -> None:
+def test_an_open_file_still_answers_after_the_cache_is_replaced(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
     old = catalog_cache.open_cached(tmp_path, KEY, REGISTRY)
     assert old is not None
@@ -162,7 +162,7 @@ def test_an_open_file_answers_on_when_the_cache_is_replaced(tmp_path: Path) -> N
     old.close()
 
 
-def test_a_file_that_is_cut_while_it_is_served_is_reported(tmp_path: Path) -> None:
+def test_a_file_that_is_truncated_while_it_is_served_is_reported(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
     store = catalog_cache.open_cached(tmp_path, KEY, REGISTRY)
     assert store is not None
@@ -172,7 +172,7 @@ def test_a_file_that_is_cut_while_it_is_served_is_reported(tmp_path: Path) -> No
     store.close()
 
 
-def test_a_file_that_is_overwritten_in_place_is_noticed(tmp_path: Path) -> None:
+def test_a_file_that_is_overwritten_in_place_is_detected(tmp_path: Path) -> None:
     store = write(tmp_path)[0]
     store.check()
     with (tmp_path / FILE_NAME).open("r+b") as file:
@@ -197,7 +197,7 @@ def test_a_full_disk_is_reported_with_the_place(tmp_path: Path) -> None:
 FILES = {"a/catalog.yaml": b"1", "a-b/catalog.yaml": b"2", "a/x/y": b"", ".indexignore": b"3"}
 
 
-def test_a_folder_and_its_tree_have_one_key(tmp_path: Path) -> None:
+def test_a_directory_and_its_tree_have_the_same_key(tmp_path: Path) -> None:
     for name, data in FILES.items():
         disk.write_atomically(tmp_path / name, data)
     key = catalog_cache.key_of(Folder(tmp_path))
@@ -249,13 +249,13 @@ def test_a_link_in_place_of_the_cache_is_not_read(tmp_path: Path) -> None:
     assert catalog_cache.open_cached(folder, KEY, REGISTRY) is None
 
 
-def test_a_new_folder_is_for_this_user_alone(tmp_path: Path) -> None:
+def test_a_new_directory_is_private(tmp_path: Path) -> None:
     written(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777])
-def test_a_folder_that_others_can_change_is_refused(tmp_path: Path, mode: int) -> None:
+def test_a_directory_that_other_users_can_change_is_refused(tmp_path: Path, mode: int) -> None:
     folder = tmp_path / "cache"
     written(folder)
     folder.chmod(mode)

@@ -1,4 +1,4 @@
-"""The client: what it makes of messages, streams and refusals."""
+"""The client: its results for messages, streams and refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from olmkit.edges.catalog.client import CatalogClient
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    """A server that answers a few questions with bytes made by hand."""
+    """A server that answers some requests with prepared bytes."""
     package = string(1, "cog") + message(2, string(1, "stable") + string(2, "cog.v1"))
     package += string(3, "stable")
     wanted = string(1, "cog") + string(2, "stable") + string(3, "cog.v1")
@@ -82,14 +82,14 @@ def test_health_without_a_status_is_unknown(server: str) -> None:
         assert client.health() == "UNKNOWN"
 
 
-def test_a_missing_server_ends_with_the_time_limit() -> None:
+def test_an_unreachable_server_ends_at_the_time_limit() -> None:
     with CatalogClient("127.0.0.1:1", timeout=0.2) as client, pytest.raises(grpc.RpcError) as error:
         client.ask("ListPackages")
     assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 @pytest.mark.parametrize("name", ["", "cog.v1"])
-def test_what_a_catalog_offers_first(server: str, name: str) -> None:
+def test_the_first_entry_of_a_package_is_found(server: str, name: str) -> None:
     assert catalog_client.offer(server, "cog", name=name) == {
         "csvName": "cog.v1",
         "channelName": "stable",
@@ -101,13 +101,15 @@ def test_what_a_catalog_offers_first(server: str, name: str) -> None:
     ("package", "channel", "name"),
     [("axle", "", ""), ("cog", "fast", ""), ("cog", "", "cog.v9")],
 )
-def test_what_a_catalog_does_not_offer(server: str, package: str, channel: str, name: str) -> None:
+def test_a_package_that_the_catalog_does_not_have_is_not_found(
+    server: str, package: str, channel: str, name: str
+) -> None:
     assert catalog_client.offer(server, package, channel=channel, name=name) is None
 
 
-def test_no_server_lists_nothing() -> None:
+def test_an_unreachable_server_lists_nothing() -> None:
     assert catalog_client.list_content("127.0.0.1:1", timeout=0.2) is None
 
 
-def test_nothing_is_offered() -> None:
+def test_an_empty_catalog_lists_nothing() -> None:
     assert catalog_client.offer("127.0.0.1:1", "cog", timeout=0.2) is None

@@ -1,4 +1,4 @@
-"""The program that OLM executes: against a real gRPC server, and against those that are none."""
+"""The program that OLM executes: with a real gRPC server, and with other servers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SERVING, NOT_SERVING = b"\x08\x01", b"\x08\x02"
 
 @contextmanager
 def server(answer: Callable[[bytes, Any], bytes], address: str = "127.0.0.1:0") -> Iterator[str]:
-    """A gRPC server whose health is what `answer` says."""
+    """A gRPC server whose health is `answer`."""
     method = grpc.unary_unary_rpc_method_handler(answer)
     handlers = grpc.method_handlers_generic_handler("grpc.health.v1.Health", {"Check": method})
     with futures.ThreadPoolExecutor(1) as pool:
@@ -39,12 +39,12 @@ def server(answer: Callable[[bytes, Any], bytes], address: str = "127.0.0.1:0") 
 
 @contextmanager
 def raw(reply: bytes) -> Iterator[str]:
-    """A server that says `reply` to whatever comes, and hangs up."""
+    """A server that answers `reply` to any request and closes the connection."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def work() -> None:
         connection, _ = listener.accept()
-        with connection, contextlib.suppress(OSError):  # who asked may be gone
+        with connection, contextlib.suppress(OSError):  # the client can be gone
             connection.recv(65536)
             connection.sendall(reply)
             connection.shutdown(socket.SHUT_WR)
@@ -58,18 +58,18 @@ def raw(reply: bytes) -> Iterator[str]:
     listener.close()
 
 
-def test_healthy_server_is_healthy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_healthy_server_is_healthy(capsys: pytest.CaptureFixture[str]) -> None:
     with server(lambda *_: SERVING) as address:
         assert health_probe.main([f"-addr={address}", "-rpc-timeout=5s"]) == 0
     assert capsys.readouterr().out == "status: SERVING\n"
 
 
-def test_address_without_a_host_is_this_machine() -> None:
+def test_an_address_without_a_host_is_this_machine() -> None:
     with server(lambda *_: SERVING) as address:
         assert health_probe.main([f"-addr=:{address.rpartition(':')[2]}"]) == 0
 
 
-def test_server_that_is_not_ready_is_unhealthy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_is_not_ready_is_unhealthy(capsys: pytest.CaptureFixture[str]) -> None:
     with server(lambda *_: NOT_SERVING) as address:
         assert health_probe.main(["--addr", address]) == 4
     with server(lambda *_: b"") as address:
@@ -80,7 +80,7 @@ def test_server_that_is_not_ready_is_unhealthy(capsys: pytest.CaptureFixture[str
     )
 
 
-def test_the_service_that_is_asked_for_is_named(tmp_path: Path) -> None:
+def test_the_requested_service_is_named(tmp_path: Path) -> None:
     asked = []
     name = "api.Registry" + "x" * 300
 
@@ -93,7 +93,7 @@ def test_the_service_that_is_asked_for_is_named(tmp_path: Path) -> None:
     assert asked == [b"\x0a" + bytes([len(name) & 127 | 128, len(name) >> 7]) + name.encode()]
 
 
-def test_server_without_health_gives_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_without_health_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     def refuse(_: bytes, context: Any) -> bytes:
         context.abort(grpc.StatusCode.UNIMPLEMENTED, "no")
         return b""
@@ -114,7 +114,7 @@ def test_server_without_health_gives_no_answer(capsys: pytest.CaptureFixture[str
     ],
     ids=["nothing", "http1", "goaway", "reset", "trailers"],
 )
-def test_what_is_not_a_grpc_server_gives_no_answer(
+def test_a_server_without_grpc_is_an_error(
     reply: bytes, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with raw(reply) as address:
@@ -122,7 +122,7 @@ def test_what_is_not_a_grpc_server_gives_no_answer(
     assert words in capsys.readouterr().err
 
 
-def test_server_that_never_answers_is_given_up() -> None:
+def test_a_server_that_never_answers_ends_at_the_time_limit() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         assert health_probe.main(["-addr", address, "-rpc-timeout=20ms"]) == 3
@@ -146,17 +146,17 @@ def test_without_a_server_there_is_no_connection(tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_what_is_invalid_usage_is_reported(words: list[str]) -> None:
+def test_invalid_usage_is_reported(words: list[str]) -> None:
     assert health_probe.main(words) == 1
 
 
-def test_durations_are_those_of_go() -> None:
+def test_durations_have_the_format_of_go() -> None:
     assert health_probe.seconds("1m30s") == 90
     assert health_probe.seconds("1.5s") == 1.5
     assert health_probe.seconds("500ms") == 0.5
 
 
-def test_program_in_the_image_starts_by_itself(tmp_path: Path) -> None:
+def test_the_program_in_the_image_runs_alone(tmp_path: Path) -> None:
     program = tmp_path / "grpc_health_probe"
     program.write_bytes(catalog_image.probe())
     program.chmod(0o755)

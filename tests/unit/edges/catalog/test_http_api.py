@@ -84,7 +84,7 @@ def with_server(
     asyncio.run(scenario())
 
 
-def test_all_blobs_and_those_of_a_query() -> None:
+def test_all_blobs_and_those_of_a_query_are_returned() -> None:
     async def story(_: CatalogApi, client: Client) -> None:
         status, headers, body = await client("all")
         assert (status, body) == (200, LINES)
@@ -111,7 +111,7 @@ def test_all_blobs_and_those_of_a_query() -> None:
         ("metas", "DELETE", 405),
     ],
 )
-def test_what_the_api_does_not_have(path: str, method: str, status: int) -> None:
+def test_unknown_paths_and_methods_are_refused(path: str, method: str, status: int) -> None:
     async def story(_: CatalogApi, client: Client) -> None:
         assert (await client(path, method=method))[0] == status
 
@@ -129,7 +129,7 @@ def test_head_has_the_headers_of_get() -> None:
     with_server(story)
 
 
-def test_conditions() -> None:
+def test_conditional_requests_are_answered() -> None:
     async def story(api: CatalogApi, client: Client) -> None:
         _, headers, _ = await client("all")
         tag, date = headers["ETag"], headers["Last-Modified"]
@@ -169,7 +169,7 @@ def test_conditions() -> None:
     with_server(story)
 
 
-def test_the_tag_depends_on_content_and_coding_alone() -> None:
+def test_the_tag_only_depends_on_content_and_encoding() -> None:
     async def story(api: CatalogApi, client: Client) -> None:
         first = (await client("all"))[1]["ETag"]
         packed = (await client("all", Accept_Encoding="gzip"))[1]["ETag"]
@@ -180,7 +180,7 @@ def test_the_tag_depends_on_content_and_coding_alone() -> None:
     with_server(story)
 
 
-def test_large_answers_are_compressed_for_those_who_take_it() -> None:
+def test_large_answers_are_compressed_for_clients_that_accept_it() -> None:
     async def story(_: CatalogApi, client: Client) -> None:
         for path in ("all", "metas?package=cog"):
             plain = (await client(path))[2]
@@ -212,7 +212,7 @@ def test_large_answers_are_compressed_for_those_who_take_it() -> None:
         ("Bytes= 5-", slice(5, None)),
     ],
 )
-def test_one_range(given: str, part: slice) -> None:
+def test_one_range_is_answered(given: str, part: slice) -> None:
     async def story(_: CatalogApi, client: Client) -> None:
         status, headers, body = await client("all", Range=given, Accept_Encoding="gzip")
         assert (status, body) == (206, LINES[part])
@@ -223,7 +223,7 @@ def test_one_range(given: str, part: slice) -> None:
     with_server(story)
 
 
-def test_other_ranges() -> None:
+def test_other_ranges_are_ignored_or_refused() -> None:
     async def story(_: CatalogApi, client: Client) -> None:
         for given in (
             "bytes=0-1,3-4",
@@ -258,7 +258,7 @@ def test_requests_are_held_until_the_catalog_is_read() -> None:
     with_server(story, filled=False)
 
 
-def test_one_client_has_a_limit_and_probes_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_has_a_limit_and_probes_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_api, "MAX_REQUESTS_OF_ONE", 2)
 
     async def story(api: CatalogApi, client: Client) -> None:
@@ -276,7 +276,7 @@ def test_one_client_has_a_limit_and_probes_have_none(monkeypatch: pytest.MonkeyP
 
 @dataclass(eq=False)
 class OnDisk:
-    """Lines in a file behind a head of 7 bytes; `fault` is raised by the check after `checks`."""
+    """Lines in a file after a header of 7 bytes; the check number `checks` + 1 raises `fault`."""
 
     path: Path
     checks: int = 1_000
@@ -346,7 +346,7 @@ def test_a_file_that_changes_while_it_is_copied_ends_the_answer(
     with_server(story)
 
 
-def test_clients_that_leave_or_stall_disturb_no_other(
+def test_clients_that_disconnect_or_stall_do_not_affect_others(
     on_disk: Callable[..., OnDisk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_api, "_STALLED", 3.0)
@@ -361,7 +361,7 @@ def test_clients_that_leave_or_stall_disturb_no_other(
             await reader.readline()
         leaving[1].transport.abort()
         assert (await client("all"))[2] == LARGE.raw
-        await asyncio.sleep(4)  # the server has closed the connection then
+        await asyncio.sleep(4)  # The server has closed the connection at this point.
         assert len(await stalled[0].read()) < len(LARGE.raw)
         assert not api.lost("shop").is_set()
         stalled[1].close()
@@ -371,14 +371,14 @@ def test_clients_that_leave_or_stall_disturb_no_other(
 
 
 @pytest.mark.parametrize("size", [10, 1_000_000])
-def test_a_file_that_cannot_be_read_ends_the_answer_and_is_noticed(size: int) -> None:
+def test_a_file_that_cannot_be_read_ends_the_answer_and_is_reported(size: int) -> None:
     async def story(api: CatalogApi, client: Client) -> None:
         def broken(_offset: int, _length: int) -> bytes:
             raise OSError("changed")
 
         blob = Blob.of({"schema": "note", "text": "x" * size})
         api.answer_from("shop", metas.build([blob], lambda _: 0, bytes), broken)
-        if size == 10:  # nothing was sent, so the client can be told to try again
+        if size == 10:  # Nothing was sent, so the client can get the status to try again.
             status, headers, _ = await client("all")
             assert (status, headers["Retry-After"]) == (503, "1")
         else:

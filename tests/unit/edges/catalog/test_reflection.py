@@ -1,4 +1,4 @@
-"""Server reflection, as `grpcurl` asks it."""
+"""Server reflection, with the requests of `grpcurl`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_services_are_listed() -> None:
         "google.protobuf.Struct.FieldsEntry",
     ],
 )
-def test_a_symbol_gives_all_files_that_it_needs(symbol: str) -> None:
+def test_a_symbol_has_all_files_that_it_needs(symbol: str) -> None:
     pool = descriptor_pool.DescriptorPool()
     for file in reversed(files(asked(4, symbol))):
         pool.Add(file)
@@ -71,19 +71,19 @@ def test_a_file_is_found_by_name() -> None:
     ("number", "text", "code"),
     [(4, "api.Nothing", 5), (3, "nothing.proto", 5), (6, "api.Bundle", 5), (1, "", 12)],
 )
-def test_what_is_not_there_has_an_error(number: int, text: str, code: int) -> None:
+def test_a_missing_symbol_has_an_error(number: int, text: str, code: int) -> None:
     error = dict(fields(asked(number, text)[7]))
     assert error[1] == code
     assert error[2]
 
 
-def test_an_extension_is_asked_for_with_a_message() -> None:
+def test_an_extension_is_requested_with_a_message() -> None:
     request = message(5, string(1, "api.Bundle"))
     reply = dict(fields(reflection.answer(request, SERVICES, reflection.shipped_descriptors())))
     assert dict(fields(reply[7]))[1] == 5
 
 
-def test_a_request_that_is_none_is_refused() -> None:
+def test_an_invalid_request_is_refused() -> None:
     with pytest.raises(ValueError, match="cut off"):
         reflection.answer(b"\x22\x09x", SERVICES, reflection.shipped_descriptors())
 
@@ -98,7 +98,7 @@ def test_the_descriptors_are_those_of_the_proto_files(root: Path, tmp_path: Path
     )
     shipped = (root / "olmkit" / "edges" / "services.binpb").read_bytes()
     read = descriptor_pb2.FileDescriptorSet.FromString
-    # The library's own `struct.proto` may gain options from one release to the next.
+    # The library's own `struct.proto` can get new options with each release.
     ours = [file for file in read(shipped).file if not file.name.startswith("google/")]
     assert ours == [file for file in read(made.read_bytes()).file if file in ours]
     assert [file.name for file in ours] == ["registry.proto", "grpc/health/v1/health.proto"]

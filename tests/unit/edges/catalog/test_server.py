@@ -1,4 +1,4 @@
-"""The gRPC server around a registry, asked by a real client over a socket."""
+"""The gRPC server around a registry, with a real client over a socket."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def registry() -> RegistryApi:
 
 
 def run(work: Work, *, ready: bool = True) -> None:
-    """Do `work` with a server on a free port and a channel to it."""
+    """Run `work` with a server on a free port and a channel to it."""
 
     async def scenario() -> None:
         server = CatalogServer()
@@ -107,7 +107,7 @@ def test_calls_are_held_until_the_catalog_is_read_and_health_is_not_serving() ->
     run(work, ready=False)
 
 
-def test_a_call_is_held_for_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_is_held_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "_HOLD", 0.05)
 
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
@@ -128,7 +128,7 @@ def test_calls_that_are_held_end_with_the_server() -> None:
     run(work, ready=False)
 
 
-def test_one_client_cannot_take_the_calls_of_all_and_health_is_exempt() -> None:
+def test_one_client_cannot_use_the_calls_of_all_and_health_is_exempt() -> None:
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
         watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
         calls = [watch(b"") for _ in range(MAX_CALLS_OF_ONE)]
@@ -158,7 +158,7 @@ def test_a_client_is_counted_by_its_address(peer: str, host: str) -> None:
 
 
 @pytest.mark.parametrize("service", ["", "Registry", "api.Registry", "anything"])
-def test_every_service_is_healthy_when_the_catalog_is(service: str) -> None:
+def test_every_service_is_healthy_if_the_catalog_is_served(service: str) -> None:
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
         answer = await one(channel, "grpc.health.v1.Health/Check", string(1, service))
         assert answer == SERVING
@@ -166,7 +166,7 @@ def test_every_service_is_healthy_when_the_catalog_is(service: str) -> None:
     run(work)
 
 
-def test_a_watcher_is_reported_each_change_and_of_the_end() -> None:
+def test_a_watcher_gets_each_change_and_the_end() -> None:
     async def work(server: CatalogServer, channel: grpc.aio.Channel) -> None:
         call = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"")
         assert await call.read() == NOT_SERVING
@@ -180,7 +180,7 @@ def test_a_watcher_is_reported_each_change_and_of_the_end() -> None:
     run(work, ready=False)
 
 
-def test_many_watchers_do_not_keep_others_from_asking() -> None:
+def test_many_watchers_do_not_block_other_requests() -> None:
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
         watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
         calls = [watch(b"") for _ in range(100)]
@@ -192,7 +192,7 @@ def test_many_watchers_do_not_keep_others_from_asking() -> None:
     run(work)
 
 
-def test_what_is_not_there_has_the_code_that_clients_see_today() -> None:
+def test_a_missing_object_has_the_code_that_clients_know() -> None:
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
         found = await refused(one(channel, "api.Registry/GetPackage", string(1, "x")))
         assert found == (grpc.StatusCode.UNKNOWN, 'package "x" not found')
@@ -216,7 +216,7 @@ CUSTOM = "api.ExperimentalRegistry/ExperimentalListPackageCustomSchemas"
         ((), []),
     ],
 )
-def test_custom_blobs_are_for_those_who_know_that_it_is_an_experiment(
+def test_custom_blobs_need_an_opt_in(
     metadata: tuple[tuple[str, str], ...], answer: list[bytes]
 ) -> None:
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
@@ -226,7 +226,7 @@ def test_custom_blobs_are_for_those_who_know_that_it_is_an_experiment(
     run(work)
 
 
-def test_a_question_with_odd_names_is_an_invalid_argument() -> None:
+def test_a_request_with_invalid_names_is_an_invalid_argument() -> None:
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
         metadata = (("x-acknowledge-experimental", "true"),)
         found = await refused(several(channel, CUSTOM, metadata=metadata))
@@ -246,7 +246,7 @@ def test_bytes_that_are_not_a_request_are_refused_and_the_next_call_is_answered(
     run(work)
 
 
-def test_a_disk_that_fails_is_reported_and_calls_are_held_until_another_file() -> None:
+def test_a_failing_disk_is_reported_and_calls_are_held_until_there_is_another_file() -> None:
     def broken(_offset: int, _length: int) -> bytes:
         raise OSError("cut off")
 
@@ -263,7 +263,7 @@ def test_a_disk_that_fails_is_reported_and_calls_are_held_until_another_file() -
     run(work, ready=False)
 
 
-def test_a_method_that_is_unknown_is_unimplemented() -> None:
+def test_an_unknown_method_is_unimplemented() -> None:
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
         for method in ("api.Registry/Nothing", "grpc.health.v1.Health/List", "a.B/C"):
             assert (await refused(one(channel, method)))[0] == grpc.StatusCode.UNIMPLEMENTED
@@ -297,7 +297,7 @@ def test_a_running_list_ends_before_the_server_does() -> None:
     run(work)
 
 
-def test_a_taken_port_is_reported_with_a_way_out() -> None:
+def test_a_port_in_use_is_reported_with_a_hint() -> None:
     async def scenario() -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -323,7 +323,7 @@ def test_two_servers_do_not_share_a_port() -> None:
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7", "not an address"])
-def test_an_address_that_is_not_ours_is_reported(host: str) -> None:
+def test_an_address_of_another_machine_is_reported(host: str) -> None:
     async def scenario() -> None:
         with pytest.raises(RemoteError, match="cannot listen on"):
             await CatalogServer().start(host, 0)
@@ -344,7 +344,7 @@ def test_a_number_that_is_not_a_port_is_refused(port: int) -> None:
     ("host", "words"),
     [("", "0.0.0.0:1"), ("127.0.0.1", "127.0.0.1:1"), ("::1", "[::1]:1"), ("a.b", "a.b:1")],
 )
-def test_addresses_are_written_as_people_write_them(host: str, words: str) -> None:
+def test_addresses_are_written_as_users_write_them(host: str, words: str) -> None:
     assert address(host, 1) == words
 
 
@@ -360,7 +360,7 @@ def test_without_a_host_it_listens_on_all_addresses() -> None:
     asyncio.run(scenario())
 
 
-def test_clients_connect_again_after_a_while_and_no_call_fails() -> None:
+def test_clients_reconnect_after_a_while_and_no_call_fails() -> None:
     async def scenario() -> None:
         server = CatalogServer(connection_age=0.3)
         port = await server.start("127.0.0.1", 0)
@@ -374,7 +374,7 @@ def test_clients_connect_again_after_a_while_and_no_call_fails() -> None:
             while not changed.done():
                 assert await several(channel, "api.Registry/ListPackages")
             assert await several(channel, "api.Registry/ListPackages")
-            server.hold()  # the call that ran before still gets what changes
+            server.hold()  # The call that ran before still gets changes.
             assert await watcher.read() == NOT_SERVING
         await server.stop()
 

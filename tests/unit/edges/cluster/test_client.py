@@ -1,4 +1,4 @@
-"""The API server over HTTP: what is sent, what each refusal becomes, what is tried again."""
+"""The API server over HTTP: the requests, the error of each refusal, the retries."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def play(
 
 
 async def _heard(handler: Callable[[web.Request], Any], work: Any, **config: Any) -> None:
-    """A server whose every answer is one function's."""
+    """A server whose answers come from one function."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         found = handler(request)
@@ -91,7 +91,7 @@ async def _heard(handler: Callable[[web.Request], Any], work: Any, **config: Any
         await work(cluster)
 
 
-def test_verbs_do_what_they_say() -> None:
+def test_verbs_send_their_requests() -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         made = await cluster.create(MAPS, _map("a", data={"x": "1"}), field_manager="me")
         assert await cluster.get(MAPS, "a", namespace="n") == made
@@ -139,7 +139,9 @@ def test_each_refusal_has_its_error(
             await cluster.get(MAPS, "a", namespace="n")
         assert type(raised.value) is error
         assert raised.value.code == refusal.code
-        assert len(server.requests) == 1, "asked once: it did not ask to wait"
+        assert len(server.requests) == 1, (
+            "the answer had no Retry-After, so there is no second request"
+        )
 
     play(work)
 
@@ -147,7 +149,7 @@ def test_each_refusal_has_its_error(
 @pytest.mark.parametrize(
     ("body", "words"), [("bad gateway\n", "bad gateway"), ("[" * 200_000, r"\[\[")]
 )
-def test_refusal_without_words_says_its_number(body: str, words: str) -> None:
+def test_a_refusal_without_a_message_has_its_status_code(body: str, words: str) -> None:
     async def story() -> None:
         async def work(cluster: HttpCluster) -> None:
             with pytest.raises(ClusterError, match=f"the API server answered 502: {words}"):
@@ -159,7 +161,7 @@ def test_refusal_without_words_says_its_number(body: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
-def test_who_is_asked_to_wait_waits_and_asks_again(code: int) -> None:
+def test_a_client_that_must_wait_waits_and_tries_again(code: int) -> None:
     refusals = [Refusal(code, "", "later", retry_after=7) for _ in range(3)]
 
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
@@ -172,7 +174,7 @@ def test_who_is_asked_to_wait_waits_and_asks_again(code: int) -> None:
     play(work)
 
 
-def test_patience_ends_after_ten_tries() -> None:
+def test_retries_end_after_ten_tries() -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         server.plan = lambda _, __: Refusal(429, "TooManyRequests", "later", retry_after=1)
         with pytest.raises(TooManyRequests):
@@ -182,7 +184,7 @@ def test_patience_ends_after_ten_tries() -> None:
     play(work)
 
 
-def test_patience_ends_after_a_minute() -> None:
+def test_retries_end_after_a_minute() -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         server.plan = lambda _, __: Refusal(429, "TooManyRequests", "later", retry_after=25)
         began = asyncio.get_running_loop().time()
@@ -193,8 +195,8 @@ def test_patience_ends_after_a_minute() -> None:
     play(work)
 
 
-def test_objects_that_nothing_converts_are_not_waited_for() -> None:
-    """Kubernetes 1.36 answers so from its cache, and tells clients to wait for 30 seconds."""
+def test_objects_that_cannot_be_converted_are_not_retried() -> None:
+    """Kubernetes 1.36 answers this from its cache, and tells clients to wait for 30 seconds."""
     text = (
         "storage is (re)initializing: failed to list a.example.com/v2, Kind=A: conversion "
         'webhook for a.example.com/v1, Kind=A failed: Post "https://gone.n.svc:443/": '
@@ -213,7 +215,7 @@ def test_objects_that_nothing_converts_are_not_waited_for() -> None:
     play(work)
 
 
-def test_version_that_is_too_large_is_not_waited_for() -> None:
+def test_a_resource_version_that_is_too_large_is_not_retried() -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         began = asyncio.get_running_loop().time()
         with pytest.raises(TooLargeResourceVersion):
@@ -224,7 +226,7 @@ def test_version_that_is_too_large_is_not_waited_for() -> None:
     play(work)
 
 
-def test_token_is_read_again_when_it_was_refused(tmp_path: Path) -> None:
+def test_a_token_is_read_again_after_it_was_refused(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("old")
 
@@ -241,13 +243,13 @@ def test_token_is_read_again_when_it_was_refused(tmp_path: Path) -> None:
         with pytest.raises(Unauthorized) as raised:
             await cluster.list_page(MAPS)
         assert "new" not in str(raised.value)
-        assert len(server.requests) == 5, "once again, and no more"
+        assert len(server.requests) == 5, "one retry and no more"
 
     play(work, prepare=prepare, credentials=TokenFileCredentials(token))
 
 
 @pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, 4000.0], ids=["cut", "no answer"])
-def test_who_does_not_answer_is_unreachable(fault: Fault | float) -> None:
+def test_a_server_that_does_not_answer_is_unreachable(fault: Fault | float) -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         server.plan = lambda _, __: fault
         with pytest.raises(Unreachable, match=r"cannot reach the API server at `127\.0\.0\.1:"):
@@ -256,12 +258,12 @@ def test_who_does_not_answer_is_unreachable(fault: Fault | float) -> None:
         with pytest.raises(Unreachable):
             async for _ in cluster.watch(MAPS, resource_version="1", timeout_seconds=600):
                 pass
-        assert asyncio.get_running_loop().time() - began < 31, "the head has its own limit"
+        assert asyncio.get_running_loop().time() - began < 31, "the headers have their own limit"
 
     play(work)
 
 
-def test_nothing_listens() -> None:
+def test_a_port_without_a_server_is_unreachable() -> None:
     async def story() -> None:
         async with HttpCluster(ClusterConfig(server="http://127.0.0.1:1")) as cluster:
             with pytest.raises(Unreachable, match="refused") as raised:
@@ -271,7 +273,7 @@ def test_nothing_listens() -> None:
     asyncio.run(story())
 
 
-def test_watch_tells_events_and_ends_with_the_server() -> None:
+def test_a_watch_has_events_and_ends_with_the_server() -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         seen = []
         async for event in cluster.watch(MAPS, resource_version="100", timeout_seconds=10):
@@ -284,7 +286,7 @@ def test_watch_tells_events_and_ends_with_the_server() -> None:
     play(work, prepare=lambda server: server.put("configmaps", _map("a")) and None)
 
 
-def test_frozen_watch_is_ended_by_the_client() -> None:
+def test_a_stalled_watch_is_ended_by_the_client() -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         began = asyncio.get_running_loop().time()
         asyncio.get_running_loop().call_later(5, server.freeze_watches)
@@ -327,7 +329,9 @@ def _line(name: str, filling: int = 0) -> bytes:
     ],
     ids=["two", "halves", "3 MB", "empty", "cut off", "nonsense", "unknown", "gone", "broken"],
 )
-def test_lines_of_a_watch(lines: tuple[bytes, ...], seen: int, error: str | None) -> None:
+def test_lines_of_a_watch_are_events(
+    lines: tuple[bytes, ...], seen: int, error: str | None
+) -> None:
     found: list[bytes] = []
 
     async def work(cluster: HttpCluster) -> None:
@@ -346,7 +350,7 @@ def test_lines_of_a_watch(lines: tuple[bytes, ...], seen: int, error: str | None
     assert len(found) == seen
 
 
-def test_lists_may_come_compressed_and_items_are_the_servers_bytes() -> None:
+def test_lists_can_be_compressed_and_items_are_the_servers_bytes() -> None:
     item = b'{"metadata":{"name":"a"},"unknown":{"kept":1.50}}'
     body = (
         b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"5","continue":"t"},"items":[%s]}'
@@ -365,7 +369,7 @@ def test_lists_may_come_compressed_and_items_are_the_servers_bytes() -> None:
     asyncio.run(_heard(answer, work))
 
 
-def test_list_without_items_is_empty_and_nonsense_is_an_error() -> None:
+def test_a_list_without_items_is_empty_and_an_invalid_one_is_an_error() -> None:
     answers = [
         b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"1"},"items":null}',
         b'{"kind":"Status","status":"Success","metadata":{}}',
@@ -383,7 +387,7 @@ def test_list_without_items_is_empty_and_nonsense_is_an_error() -> None:
     asyncio.run(_heard(lambda _: web.Response(body=answers.pop(0)), work))
 
 
-def test_who_asks_is_reported_and_impersonated() -> None:
+def test_user_agent_and_impersonation_are_sent() -> None:
     heard: list[Any] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -411,7 +415,7 @@ def test_each_warning_of_the_server_is_logged_once(caplog: pytest.LogCaptureFixt
     assert [vars(one).get("warning") for one in caplog.records] == ['v1beta1 is "old"']
 
 
-def test_kinds_are_found_once_and_asked_for_again_after_a_miss() -> None:
+def test_kinds_are_discovered_once_and_again_after_a_miss() -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         found = await cluster.resource("tests.example.com/v1", "Thing")
         assert (found.plural, found.subresources) == ("things", {"status"})
@@ -420,7 +424,7 @@ def test_kinds_are_found_once_and_asked_for_again_after_a_miss() -> None:
         for _ in range(3):
             with pytest.raises(NoSuchKind, match="does not know the kind `Late`"):
                 await cluster.resource("tests.example.com/v1", "Late")
-        assert len(server.requests) == 2, "the same miss is not asked for again at once"
+        assert len(server.requests) == 2, "the same missing kind is not requested again at once"
         late = Resource(gvk=GVK(group="tests.example.com", version="v1", kind="Late"), plural="l")
         server.collections |= ApiServer.of([late]).collections
         await asyncio.sleep(6)
@@ -439,7 +443,9 @@ def test_kinds_are_found_once_and_asked_for_again_after_a_miss() -> None:
         ("other.example.com/v1", "Thing", "install its CustomResourceDefinition first"),
     ],
 )
-def test_a_kind_that_is_missing_says_what_is_there(version: str, kind: str, hint: str) -> None:
+def test_the_error_for_a_missing_kind_names_the_available_ones(
+    version: str, kind: str, hint: str
+) -> None:
     async def work(_: ApiServer, cluster: HttpCluster) -> None:
         with pytest.raises(NoSuchKind) as raised:
             await cluster.resource(version, kind)
@@ -448,7 +454,7 @@ def test_a_kind_that_is_missing_says_what_is_there(version: str, kind: str, hint
     play(work)
 
 
-def test_old_servers_are_asked_by_version() -> None:
+def test_old_servers_are_queried_by_version() -> None:
     listed = {
         "kind": "APIResourceList",
         "resources": [
@@ -471,7 +477,7 @@ def test_old_servers_are_asked_by_version() -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "a#b", "a?b", "a b", "a\nb", "a;b", "rôle:a@b", "a\\b", "#"])
-def test_name_holds_itself_and_no_other_object(name: str) -> None:
+def test_a_name_selects_one_object_and_no_other(name: str) -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         for one in {"a", "ab", name.replace("\n", "")}:
             server.put("configmaps", _map(one))
@@ -486,7 +492,7 @@ def test_name_holds_itself_and_no_other_object(name: str) -> None:
 
 
 @pytest.mark.parametrize("namespace", ["n/../m", "..", "n%2f..", "\ud800"])
-def test_namespace_that_would_change_the_path_is_refused(namespace: str) -> None:
+def test_a_namespace_that_would_change_the_path_is_refused(namespace: str) -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         manifest = _map("a") | {"metadata": {"name": "a", "namespace": namespace}}
         for asked in (
@@ -506,7 +512,7 @@ def test_namespace_that_would_change_the_path_is_refused(namespace: str) -> None
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a%2fb", "\ud800"])
-def test_name_that_would_change_the_path_is_refused(name: str) -> None:
+def test_a_name_that_would_change_the_path_is_refused(name: str) -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         with pytest.raises(ConfigurationError):
             await cluster.get(MAPS, name, namespace="n")
@@ -515,7 +521,7 @@ def test_name_that_would_change_the_path_is_refused(name: str) -> None:
     play(work)
 
 
-def test_object_that_is_not_json_is_bad_input() -> None:
+def test_an_object_that_is_not_json_is_invalid_input() -> None:
     async def work(_: ApiServer, cluster: HttpCluster) -> None:
         with pytest.raises(InputError, match="cannot be written as JSON"):
             await cluster.create(MAPS, _map("a", data={"x": object()}))

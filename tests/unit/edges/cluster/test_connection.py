@@ -1,4 +1,4 @@
-"""Certificates on the way to an API server: what does not fit is said in words, without secrets."""
+"""Certificates of API servers: errors have plain messages without secrets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DAY = datetime.timedelta(days=1)
 
 
 def _pair(*, days: int = 2, name: str = "localhost") -> tuple[bytes, bytes]:
-    """A self-signed certificate that ends in so many days, and its key."""
+    """Create a self-signed certificate that expires after `days`, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
@@ -89,7 +89,7 @@ def _ask(folder: Path, server: tuple[bytes, bytes], **config: object) -> None:
     asyncio.run(story())
 
 
-def test_certificate_that_fits_is_trusted(tmp_path: Path) -> None:
+def test_a_valid_certificate_is_trusted(tmp_path: Path) -> None:
     _ask(tmp_path, _pair())
 
 
@@ -101,23 +101,23 @@ def test_certificate_that_fits_is_trusted(tmp_path: Path) -> None:
     ],
     ids=["expired", "other name"],
 )
-def test_certificate_of_the_server_that_does_not_fit_is_reported(
+def test_an_invalid_certificate_of_the_server_is_reported(
     tmp_path: Path, days: int, name: str, words: str
 ) -> None:
     with pytest.raises(Unreachable) as raised:
         _ask(tmp_path, _pair(days=days, name=name))
     assert "its certificate cannot be trusted" in str(raised.value)
     assert words in str(raised.value)
-    assert not raised.value.temporary, "it does not go away by waiting"
+    assert not raised.value.temporary, "waiting does not fix it"
 
 
-def test_unknown_authority_is_reported(tmp_path: Path) -> None:
+def test_an_unknown_authority_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Unreachable, match="self-signed certificate"):
         _ask(tmp_path, _pair(), ca=_pair()[0])
 
 
-def test_authority_that_is_renewed_in_its_file_is_trusted(tmp_path: Path) -> None:
-    """As a pod's is when the cluster's authority is replaced."""
+def test_an_authority_that_is_renewed_in_its_file_is_trusted(tmp_path: Path) -> None:
+    """As in a pod when the cluster's authority is replaced."""
     old, new = _pair(), _pair()
     file = tmp_path / "ca.crt"
     file.write_bytes(old[0])
@@ -147,7 +147,7 @@ def test_insecure_trusts_anything(tmp_path: Path) -> None:
 
 
 class _Rotating(NoCredentials):
-    """Another client certificate each time, as an exec plug-in may give."""
+    """Return another client certificate each time, as an exec plug-in can."""
 
     def __init__(self, *pairs: tuple[bytes, bytes]) -> None:
         self._pairs = list(pairs)
@@ -156,7 +156,7 @@ class _Rotating(NoCredentials):
         return self._pairs.pop(0) if len(self._pairs) > 1 else self._pairs[0]
 
 
-def test_new_client_certificate_is_used_from_the_next_request(tmp_path: Path) -> None:
+def test_a_new_client_certificate_is_used_from_the_next_request(tmp_path: Path) -> None:
     server, first, second = _pair(), _pair(name="one"), _pair(name="two")
 
     async def story() -> None:
@@ -190,7 +190,7 @@ def _refused(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, **con
     return raised.value.message
 
 
-def test_secret_that_no_header_can_carry_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_that_no_header_can_contain_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     token = TokenCredentials("one\ntwo")
     words = _refused({}, monkeypatch, credentials=token)
     assert words == "the value of `Authorization` cannot be sent in an HTTP header"
@@ -198,12 +198,12 @@ def test_secret_that_no_header_can_carry_is_not_shown(monkeypatch: pytest.Monkey
     assert "Impersonate-User" in words
 
 
-def test_proxy_of_another_kind_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_of_another_kind_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     words = _refused({"http_proxy": "socks5://192.0.2.2:1080", "no_proxy": ""}, monkeypatch)
     assert words == "the proxy for the API server does not answer with HTTP"
 
 
-def test_password_of_a_proxy_that_refuses_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_password_of_a_proxy_that_refuses_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")

@@ -17,7 +17,7 @@ V1 = "client.authentication.k8s.io/v1"
 
 
 def _plugin(folder: Path, status: Any, *, code: int = 0, **settings: Any) -> ExecCredentials:
-    """A plug-in that counts its calls and shows what it was told."""
+    """A plug-in that counts its calls and shows its input."""
     answer = {"apiVersion": V1, "kind": "ExecCredential", "status": status}
     script = folder / "plugin"
     script.write_text(
@@ -39,7 +39,7 @@ def _calls(folder: Path) -> int:
     return (folder / "calls").read_text().count("x")
 
 
-def test_a_token_file_is_read_again_after_a_minute_and_when_it_was_refused(tmp_path: Path) -> None:
+def test_a_token_file_is_read_again_after_a_minute_and_after_a_refusal(tmp_path: Path) -> None:
     async def story() -> None:
         path = tmp_path / "token"
         path.write_text("one")
@@ -53,7 +53,7 @@ def test_a_token_file_is_read_again_after_a_minute_and_when_it_was_refused(tmp_p
         assert credentials.refused("Bearer two")
         assert await credentials.authorization() == "Bearer three"
         path.write_text("four")
-        assert credentials.refused("Bearer two"), "another request was refused with it, too"
+        assert credentials.refused("Bearer two"), "another request was also refused with it"
         assert await credentials.authorization() == "Bearer three"
         path.write_text("")
         await asyncio.sleep(61)
@@ -65,7 +65,7 @@ def test_a_token_file_is_read_again_after_a_minute_and_when_it_was_refused(tmp_p
     clock.run(story())
 
 
-def test_a_plugin_is_asked_once_until_its_answer_expires_or_is_refused(tmp_path: Path) -> None:
+def test_a_plugin_runs_once_until_its_token_expires_or_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         credentials = _plugin(
             tmp_path,
@@ -90,7 +90,7 @@ def test_a_plugin_is_asked_once_until_its_answer_expires_or_is_refused(tmp_path:
     assert info["spec"] == {"interactive": False, "cluster": {"server": "https://x"}}
 
 
-def test_an_answer_that_has_expired_is_asked_for_again(tmp_path: Path) -> None:
+def test_an_expired_token_is_requested_again(tmp_path: Path) -> None:
     async def story() -> None:
         status = {"token": "t", "expirationTimestamp": "2001-01-01T00:00:00Z"}
         credentials = _plugin(tmp_path, status)
@@ -101,7 +101,7 @@ def test_an_answer_that_has_expired_is_asked_for_again(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_plugin_may_give_a_certificate(tmp_path: Path) -> None:
+def test_a_plugin_can_return_a_certificate(tmp_path: Path) -> None:
     status = {"clientCertificateData": "C", "clientKeyData": "K"}
     credentials = _plugin(tmp_path, status)
     assert asyncio.run(credentials.authorization()) is None
@@ -132,7 +132,7 @@ def test_a_plugin_that_prints_endless_nesting_is_named(tmp_path: Path) -> None:
         asyncio.run(credentials.authorization())
 
 
-def test_a_plugin_that_is_not_there_tells_how_to_install_it(tmp_path: Path) -> None:
+def test_a_missing_plugin_has_its_install_hint(tmp_path: Path) -> None:
     credentials = ExecCredentials(
         {"apiVersion": V1, "command": "no-such-plugin", "installHint": "apt install it"},
         folder=tmp_path,
@@ -160,7 +160,7 @@ def test_settings_of_a_plugin_that_are_not_lists_are_named(
 
 
 @pytest.mark.parametrize("settings", [{"args": ["\0"]}, {"env": [{"name": "=", "value": "x"}]}])
-def test_what_no_program_can_be_given_is_an_error_of_the_kubeconfig(
+def test_values_that_no_program_can_receive_are_an_error_of_the_kubeconfig(
     tmp_path: Path, settings: dict[str, Any]
 ) -> None:
     with pytest.raises(ConfigurationError, match="cannot run"):
@@ -201,7 +201,7 @@ async def _ended(numbers: list[int]) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_nothing_of_a_plugin_is_left_when_nothing_waits_for_it_any_more(tmp_path: Path) -> None:
+def test_no_process_of_a_plugin_remains_when_its_token_is_no_longer_needed(tmp_path: Path) -> None:
     async def story() -> None:
         asking = asyncio.create_task(_hanging(tmp_path).authorization())
         numbers = await _started(tmp_path)
@@ -213,7 +213,7 @@ def test_nothing_of_a_plugin_is_left_when_nothing_waits_for_it_any_more(tmp_path
     asyncio.run(story())
 
 
-def test_nothing_is_left_of_a_plugin_that_was_just_being_started(tmp_path: Path) -> None:
+def test_no_process_of_a_plugin_that_is_starting_remains(tmp_path: Path) -> None:
     async def story() -> None:
         asking = asyncio.create_task(_hanging(tmp_path).authorization())
         await asyncio.sleep(0)
@@ -228,7 +228,7 @@ def test_nothing_is_left_of_a_plugin_that_was_just_being_started(tmp_path: Path)
     asyncio.run(story())
 
 
-def test_plugin_that_hangs_is_ended_with_what_it_started(
+def test_a_stalled_plugin_is_ended_with_its_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kube_credentials, "_EXEC_TIMEOUT", 5.0)
@@ -241,8 +241,8 @@ def test_plugin_that_hangs_is_ended_with_what_it_started(
     asyncio.run(story())
 
 
-def test_two_loops_may_ask_one_plugin_at_once(tmp_path: Path) -> None:
-    """As the elector does, which has its own thread and loop."""
+def test_two_loops_can_use_one_plugin_at_the_same_time(tmp_path: Path) -> None:
+    """As the leader election does, which has its own thread and loop."""
     credentials = _plugin(tmp_path, {"token": "t", "expirationTimestamp": "2001-01-01T00:00:00Z"})
 
     async def many() -> list[str | None]:

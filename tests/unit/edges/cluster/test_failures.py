@@ -1,4 +1,4 @@
-"""What a server that cannot be used is reported as: one message and one hint for each fault.
+"""Errors for servers that cannot be used: one message and one hint for each cause.
 
 The answers are those of a kube-apiserver 1.36 and of a container registry.
 """
@@ -35,7 +35,7 @@ def status(code: int, reason: str, message: str) -> dict[str, Any]:
 
 
 def token(seconds: float) -> str:
-    """A JSON Web Token that ends in so many seconds."""
+    """Create a JSON Web Token that expires after so many seconds."""
     claims = json.dumps({"exp": int(time.time() + seconds), "sub": "secret"}).encode()
     return f"e30.{base64.urlsafe_b64encode(claims).decode().rstrip('=')}.c2ln"
 
@@ -46,7 +46,7 @@ def ask(
     credentials: ClusterCredentials | None = None,
     scheme: str = "http",
 ) -> None:
-    """Look for a kind at a server with these answers; any other path is not there."""
+    """Request a kind from a server with these answers; other paths do not exist."""
 
     async def answer(request: web.Request) -> web.Response:
         found = answers.get(request.path)
@@ -85,7 +85,7 @@ def refusal(code: int, reason: str, message: str) -> dict[str, Callable[[], web.
         {"/apis": lambda: web.json_response([])},
     ],
 )
-def test_another_server_is_not_taken_for_a_cluster_without_olm(answers: dict[str, Any]) -> None:
+def test_another_server_is_not_mistaken_for_a_cluster_without_olm(answers: dict[str, Any]) -> None:
     with pytest.raises(NotKubernetes) as raised:
         ask(answers)
     assert "is not a Kubernetes API: it" in raised.value.message
@@ -93,7 +93,7 @@ def test_another_server_is_not_taken_for_a_cluster_without_olm(answers: dict[str
     assert not raised.value.temporary
 
 
-def test_a_cluster_without_discovery_of_groups_is_one() -> None:
+def test_a_cluster_without_discovery_of_groups_is_accepted() -> None:
     with pytest.raises(NoSuchKind):
         ask({"/version": lambda: web.json_response({"gitVersion": "v1.36.3"})})
 
@@ -108,7 +108,7 @@ def test_a_cluster_without_discovery_of_groups_is_one() -> None:
         (TokenCredentials("a.b.c"), "does not accept the credentials", "log in again"),
     ],
 )
-def test_401_names_what_is_wrong_with_the_credentials(
+def test_a_401_names_the_error_in_the_credentials(
     credentials: ClusterCredentials | None, message: str, hint: str
 ) -> None:
     with pytest.raises(Unauthorized) as raised:
@@ -136,26 +136,26 @@ def test_401_names_what_is_wrong_with_the_credentials(
         ("a policy does not allow it", ""),
     ],
 )
-def test_403_names_the_permission_that_is_missing(message: str, hint: str) -> None:
+def test_a_403_names_the_missing_permission(message: str, hint: str) -> None:
     with pytest.raises(Forbidden) as raised:
         ask(refusal(403, "Forbidden", message))
     assert (raised.value.message, raised.value.hint) == (message, hint)
 
 
-def test_plain_http_to_a_port_with_tls() -> None:
+def test_plain_http_to_a_tls_port_is_named() -> None:
     said = "Client sent an HTTP request to an HTTPS server.\n"
     with pytest.raises(ClusterError, match="expects TLS, and the request came in plain HTTP") as at:
         ask({"/apis": lambda: web.Response(status=400, text=said)})
     assert at.value.hint == "write `https://` in `server` of the kubeconfig"
 
 
-def test_tls_to_a_port_without_it() -> None:
+def test_tls_to_a_port_without_it_is_named() -> None:
     with pytest.raises(ClusterError, match=r"`127\.0\.0\.1:\d+`: it does not use TLS") as raised:
         ask({}, scheme="https")
     assert "`http://` for a server without TLS" in raised.value.hint
 
 
-def test_a_port_of_something_else() -> None:
+def test_a_port_of_another_service_is_named() -> None:
     async def look() -> None:
         async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"\x00\x00\x1e\x04\x00\x00")
@@ -172,7 +172,7 @@ def test_a_port_of_something_else() -> None:
     assert "another service has that port" in raised.value.hint
 
 
-def test_a_port_without_a_server() -> None:
+def test_a_port_without_a_server_is_named() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]

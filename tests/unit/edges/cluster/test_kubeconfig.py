@@ -35,13 +35,13 @@ def _authorization(config: kubeconfig.ClusterConfig) -> str | None:
     return asyncio.run(config.credentials.authorization())
 
 
-def test_the_current_context_says_server_namespace_and_user(tmp_path: Path) -> None:
+def test_the_current_context_has_server_namespace_and_user(tmp_path: Path) -> None:
     found = kubeconfig.load(paths=[_config(tmp_path / "k", {"token": "t"})])
     assert (found.server, found.namespace, found.name) == ("https://api.example.com:6443", "n", "k")
     assert _authorization(found) == "Bearer t"
 
 
-def test_a_file_in_json_needs_no_library_for_yaml(
+def test_a_json_file_does_not_need_the_yaml_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = _config(tmp_path / "k", {"token": "t"})
@@ -65,7 +65,7 @@ def test_a_file_in_json_needs_no_library_for_yaml(
             kubeconfig.load(paths=[path])
 
 
-def test_of_several_files_the_first_that_has_a_name_wins(tmp_path: Path) -> None:
+def test_the_first_of_several_files_with_a_name_takes_precedence(tmp_path: Path) -> None:
     first = _write(tmp_path / "1", users=[{"name": "u", "user": {"token": "first"}}])
     second = _config(tmp_path / "2", {"token": "second"})
     found = kubeconfig.load(environment={"KUBECONFIG": f"{first}:{tmp_path / 'gone'}:{second}"})
@@ -82,7 +82,7 @@ def test_paths_are_relative_to_their_file(tmp_path: Path) -> None:
     assert _authorization(found) == "Bearer from-file"
 
 
-def test_data_comes_in_base64_and_a_name_and_password_too(tmp_path: Path) -> None:
+def test_data_is_base64_and_name_and_password_are_supported(tmp_path: Path) -> None:
     data = base64.b64encode(b"CA").decode()
     user = {"username": "a", "password": "b"}
     path = _config(tmp_path / "k", user, **{"certificate-authority-data": data})
@@ -91,7 +91,7 @@ def test_data_comes_in_base64_and_a_name_and_password_too(tmp_path: Path) -> Non
     assert _authorization(found) == "Basic " + base64.b64encode(b"a:b").decode()
 
 
-def test_impersonation_becomes_headers(tmp_path: Path) -> None:
+def test_impersonation_is_sent_in_headers(tmp_path: Path) -> None:
     user: dict[str, Any]
     user = {"as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"scope": ["x"]}}
     user["as-user-extra"] |= {"example.com/rôle": ["y", 1]}
@@ -107,7 +107,7 @@ def test_impersonation_becomes_headers(tmp_path: Path) -> None:
     ]
 
 
-def test_a_pod_speaks_as_its_service_account(tmp_path: Path) -> None:
+def test_a_pod_uses_its_service_account(tmp_path: Path) -> None:
     for name, text in (("token", "t"), ("ca.crt", "CA"), ("namespace", "mine\n")):
         (tmp_path / name).write_text(text)
     environment = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
@@ -125,14 +125,14 @@ def test_a_pod_speaks_as_its_service_account(tmp_path: Path) -> None:
         ({}, {"certificate-authority": "gone.crt"}, "does not exist"),
     ],
 )
-def test_what_cannot_be_used_is_reported(
+def test_an_invalid_kubeconfig_is_reported(
     tmp_path: Path, user: dict[str, Any], cluster: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
         kubeconfig.load(paths=[_config(tmp_path / "k", user, **cluster)])
 
 
-def test_no_cluster_at_all_names_what_to_do(tmp_path: Path) -> None:
+def test_the_error_without_a_cluster_has_a_hint(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no cluster is configured") as raised:
         kubeconfig.load(environment={"HOME": str(tmp_path)}, service_account=tmp_path)
     assert "KUBECONFIG" in raised.value.hint
@@ -146,7 +146,7 @@ def test_an_unknown_context_lists_the_known_ones(tmp_path: Path) -> None:
     assert "`c`" in raised.value.hint
 
 
-def test_a_certificate_that_is_none_is_reported(tmp_path: Path) -> None:
+def test_an_invalid_certificate_is_reported(tmp_path: Path) -> None:
     data = base64.b64encode(b"not a certificate").decode()
     path = _config(tmp_path / "k", **{"certificate-authority-data": data})
     with pytest.raises(ConfigurationError, match="not a PEM certificate"):
@@ -170,27 +170,27 @@ def test_a_certificate_that_is_none_is_reported(tmp_path: Path) -> None:
         ({}, {"insecure-skip-tls-verify": "false"}, "must be `true` or `false`"),
     ],
 )
-def test_values_of_another_shape_are_reported(
+def test_values_of_wrong_types_are_reported(
     tmp_path: Path, user: dict[str, Any], cluster: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
         kubeconfig.load(paths=[_config(tmp_path / "k", user, **cluster)])
 
 
-def test_token_that_is_renewed_goes_before_one_that_is_not(tmp_path: Path) -> None:
+def test_a_token_file_takes_precedence_over_a_token(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("renewed")
     path = _config(tmp_path / "k", {"token": "old", "tokenFile": "t"})
     assert _authorization(kubeconfig.load(paths=[path])) == "Bearer renewed"
 
 
-def test_empty_authority_is_not_taken_for_that_of_the_system(tmp_path: Path) -> None:
+def test_an_empty_authority_is_not_the_systems_authority(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(b"")
     path = _config(tmp_path / "k", {}, **{"certificate-authority": "ca.crt"})
     with pytest.raises(ConfigurationError, match="not a PEM certificate"):
         kubeconfig.load(paths=[path]).ssl_context()
 
 
-def test_key_behind_a_password_is_refused_and_not_asked_for(tmp_path: Path) -> None:
+def test_a_key_with_a_password_is_refused_without_a_prompt(tmp_path: Path) -> None:
     made = ec.generate_private_key(ec.SECP256R1())
     locked = made.private_bytes(
         serialization.Encoding.PEM,

@@ -1,4 +1,4 @@
-"""Objects by kind and name: what is not there is empty."""
+"""Objects by kind and name: a missing object is empty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from olmkit.kube.api import NotFound
 
 
 class OneAnswer:
-    """A cluster that answers every request alike."""
+    """A cluster with the same answer to every request."""
 
     def __init__(self, answer: bytes | Exception) -> None:
         self.answer = answer
@@ -32,7 +32,7 @@ class OneAnswer:
         (NotFound("gone"), ""),
     ],
 )
-def test_what_a_kubelet_says_of_a_log_that_it_lacks_is_no_log(
+def test_the_kubelets_message_about_a_missing_log_is_not_a_log(
     answer: bytes | Exception, log: str
 ) -> None:
     reader = ClusterObjects(cast("HttpCluster", OneAnswer(answer)))

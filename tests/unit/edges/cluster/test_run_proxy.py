@@ -1,4 +1,4 @@
-"""The proxy of runs: who gets an answer, as whom, and what it refuses."""
+"""The proxy of runs: its clients, its identity at the API server, refused requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from olmkit.edges.network.http_server import HttpServer
 
 
 class Access:
-    """Notes what it gets; refuses `PUT`."""
+    """Records requests; refuses `PUT`."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[str, int, bytes]] = []
@@ -76,7 +76,7 @@ def run(test: Callable[[Rig, str, Access], Awaitable[None]]) -> None:
     asyncio.run(whole())
 
 
-def test_a_request_goes_on_as_the_operator() -> None:
+def test_a_request_is_forwarded_as_the_operator() -> None:
     async def story(rig: Rig, url: str, access: Access) -> None:
         sent = {"Authorization": "Bearer mine", "Impersonate-User": "root", "Cookie": "a=b"}
         async with rig.session.get(f"{url}/api/v1/pods?limit=5", headers=sent) as answer:
@@ -94,7 +94,7 @@ def test_a_request_goes_on_as_the_operator() -> None:
     run(story)
 
 
-def test_a_path_without_the_token_of_a_run_gets_nothing() -> None:
+def test_a_path_without_the_token_of_a_run_is_refused() -> None:
     async def story(rig: Rig, url: str, _: Access) -> None:
         base = url.rpartition("/run/")[0]
         for path in ("", "/api/v1/pods", "/run/", "/run//api/v1/pods", "/run/x/api/v1/pods"):
@@ -113,7 +113,7 @@ def test_a_path_without_the_token_of_a_run_gets_nothing() -> None:
     "path",
     ["/", "/metrics", "/logs/x", "/apixyz", "/api/../metrics", "/api/%2e%2E/metrics", "/api/./x"],
 )
-def test_only_plain_paths_of_the_api_pass(path: str) -> None:
+def test_only_plain_paths_of_the_api_are_forwarded(path: str) -> None:
     from yarl import URL
 
     async def story(rig: Rig, url: str, _: Access) -> None:
@@ -124,7 +124,7 @@ def test_only_plain_paths_of_the_api_pass(path: str) -> None:
     run(story)
 
 
-def test_what_may_not_pass_is_refused_with_the_reason() -> None:
+def test_a_refused_request_has_the_reason() -> None:
     async def story(rig: Rig, url: str, _: Access) -> None:
         async with rig.session.put(f"{url}/api/v1/pods/a", json={}) as answer:
             found = await answer.json()

@@ -1,4 +1,4 @@
-"""Signatures and other manifests that refer to an image: found and carried in every way."""
+"""Signatures and other manifests that refer to an image, and how they are copied."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def put(target: Any, content: bytes, *, tag: str = "", subject: Any = None
 
 
 async def furnish(target: Any) -> dict[str, Descriptor]:
-    """An image with all that may refer to it, directly and indirectly."""
+    """An image with manifests that refer to it, directly and indirectly."""
     await transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, tag="v1")
     root = IMAGE.descriptor
     assert isinstance(IMAGE, MultiPlatformImage)
@@ -91,7 +91,7 @@ async def opened(host: str, repository: str) -> AsyncIterator[RegistryStore]:
 
 @dataclass
 class ModernRegistry:
-    """docker-registry with the referrers API in front, two entries a page."""
+    """docker-registry behind the referrers API, with two entries per page."""
 
     upstream: str
     by_subject: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class ModernRegistry:
         return web.json_response(index, content_type=MediaType.OCI_INDEX, headers=headers)
 
 
-def test_all_that_refers_to_an_image_goes_from_registry_to_layout_and_back(
+def test_all_referrers_of_an_image_are_copied_from_registry_to_layout_and_back(
     registry: RegistryServer, tmp_path: Path
 ) -> None:
     async def work() -> None:
@@ -181,7 +181,7 @@ def test_all_that_refers_to_an_image_goes_from_registry_to_layout_and_back(
     run(work())
 
 
-def test_the_referrers_api_is_used_where_a_registry_has_it(registry: RegistryServer) -> None:
+def test_the_referrers_api_is_used_if_a_registry_has_it(registry: RegistryServer) -> None:
     async def work() -> None:
         modern = ModernRegistry(registry.host)
         async with serving(modern) as host, opened(host, "attached/modern") as store:
@@ -204,7 +204,7 @@ def test_a_registry_that_refuses_the_api_has_a_list_under_a_tag(
         repository = f"attached/refuses-{status}"
         async with serving(modern) as host, opened(host, repository) as store:
             await transfer.copy(MemoryStore.of(IMAGE), store, IMAGE.descriptor)
-            # A registry that notices the subject and cannot list it is not one of those here.
+            # No registry of these tests accepts the subject without being able to list it.
             modern.by_subject.clear()
             async with opened(registry.host, repository) as plain:
                 made = await put(plain, b"x", subject=IMAGE.descriptor)
@@ -213,7 +213,7 @@ def test_a_registry_that_refuses_the_api_has_a_list_under_a_tag(
     run(work())
 
 
-def test_a_registry_that_fails_is_reported(registry: RegistryServer) -> None:
+def test_a_failing_registry_is_reported(registry: RegistryServer) -> None:
     async def work() -> None:
         modern = ModernRegistry(registry.host, answers_with=500)
         async with serving(modern) as host, opened(host, "attached/fails") as store:
@@ -238,6 +238,6 @@ def test_more_referrers_than_an_image_can_have_are_refused(
     run(work())
 
 
-def test_a_store_that_knows_no_referrers_has_none() -> None:
+def test_a_store_without_referrers_has_none() -> None:
     assert run(attached.find(MemoryStore.of(IMAGE), IMAGE.descriptor)) == ()
     assert run(attached.copy(MemoryStore(), MemoryStore(), IMAGE.descriptor)) == ()

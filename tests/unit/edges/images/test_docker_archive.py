@@ -1,4 +1,4 @@
-"""Archives of `docker save`: those we write, skopeo's, and broken ones."""
+"""Archives of `docker save`: those of olmkit, those of skopeo, and invalid ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def written(path: Path) -> Path:
     return path
 
 
-def test_written_archive_comes_back(tmp_path: Path) -> None:
+def test_a_written_archive_is_read_back(tmp_path: Path) -> None:
     archive = docker_archive.open_archive(written(tmp_path / "x.tar"))
 
     async def check() -> None:
@@ -62,12 +62,12 @@ def test_written_archive_comes_back(tmp_path: Path) -> None:
     run(check())
 
 
-def test_archive_is_the_same_on_every_run(tmp_path: Path) -> None:
+def test_the_archive_is_the_same_on_every_run(tmp_path: Path) -> None:
     one, two = written(tmp_path / "1.tar"), written(tmp_path / "2.tar")
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_skopeo_reads_what_we_write_and_we_what_it_writes(
+def test_skopeo_reads_archives_of_olmkit_and_olmkit_those_of_skopeo(
     tmp_path: Path, skopeo: Callable[..., bytes]
 ) -> None:
     path = written(tmp_path / "x.tar")
@@ -78,13 +78,13 @@ def test_skopeo_reads_what_we_write_and_we_what_it_writes(
     async def check() -> None:
         archive = docker_archive.open_archive(theirs)
         found = await store.pull(archive, str(NAME), AMD64)
-        assert found.manifest.layers[0].media_type == MediaType.OCI_LAYER  # skopeo has unpacked it
+        assert found.manifest.layers[0].media_type == MediaType.OCI_LAYER
         assert await transports.unpack(archive, found) == FILES
 
     run(check())
 
 
-def test_layout_inside_the_archive_is_preferred(tmp_path: Path) -> None:
+def test_the_layout_inside_the_archive_is_preferred(tmp_path: Path) -> None:
     single = made()
     layout = Layout(tmp_path / "oci")
 
@@ -126,13 +126,15 @@ def broken(path: Path, files: dict[str, bytes]) -> Path:
         ({"manifest.json": b"[" + b"{}," * 2000 + b"{}]"}, "has 2001 images, more than 1000"),
     ],
 )
-def test_broken_archive_is_refused(tmp_path: Path, files: dict[str, bytes], message: str) -> None:
+def test_an_invalid_archive_is_refused(
+    tmp_path: Path, files: dict[str, bytes], message: str
+) -> None:
     path = broken(tmp_path / "x.tar", files)
     with pytest.raises(InputError, match=message):
         run(docker_archive.open_archive(path).resolve(""))
 
 
-def test_layer_that_is_named_often_is_read_once(
+def test_a_layer_that_is_named_repeatedly_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = json.dumps({"Config": "c", "RepoTags": ["a/b:v1"], "Layers": ["l", "m"] * 500})
@@ -158,7 +160,7 @@ def test_layer_that_is_named_often_is_read_once(
     assert [name for name in read if name in ("l", "m")] == ["l"]
 
 
-def test_archive_with_several_images_wants_a_name(tmp_path: Path) -> None:
+def test_an_archive_with_several_images_needs_a_name(tmp_path: Path) -> None:
     entry = b'{"Config":"c","RepoTags":null,"Layers":null}'
     files = {"manifest.json": b"[" + entry + b"," + entry + b"]", "c": b"{}"}
     archive = docker_archive.open_archive(broken(tmp_path / "x.tar", files))

@@ -1,4 +1,4 @@
-"""OCI layouts: folders that survive what happens to them, and archives that are only read."""
+"""OCI layouts: directories that survive interruptions, and archives that are only read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def keep(
     return layout
 
 
-def test_image_comes_back_as_it_went(tmp_path: Path) -> None:
+def test_a_written_image_is_read_back(tmp_path: Path) -> None:
     async def check(layout: Layout) -> None:
         assert await layout.tags() == ("v1",)
         root = await layout.resolve("v1")
@@ -75,7 +75,7 @@ def test_skopeo_reads_the_layout(tmp_path: Path, skopeo: Callable[..., bytes]) -
     assert told["Digest"] == str(IMAGE.digest)
 
 
-def test_tag_moves_and_others_stay(tmp_path: Path) -> None:
+def test_a_tag_moves_and_other_tags_stay(tmp_path: Path) -> None:
     keep(tmp_path, tag="v1")
     keep(tmp_path, tag="keep")
     layout = keep(tmp_path, OTHER, tag="v1")
@@ -84,7 +84,7 @@ def test_tag_moves_and_others_stay(tmp_path: Path) -> None:
     assert run(layout.resolve("keep")).digest == IMAGE.digest
 
 
-def test_same_build_gives_the_same_layout(tmp_path: Path) -> None:
+def test_the_same_build_results_in_the_same_layout(tmp_path: Path) -> None:
     for name in ("one", "two"):
         keep(tmp_path / name, OTHER, tag="b")
         keep(tmp_path / name, tag="a")
@@ -100,7 +100,7 @@ def test_same_build_gives_the_same_layout(tmp_path: Path) -> None:
     assert not [name for name in files(tmp_path / "one") if ".part-" in name]
 
 
-def test_several_images_must_be_distinguished(tmp_path: Path) -> None:
+def test_an_image_of_several_needs_a_name(tmp_path: Path) -> None:
     keep(tmp_path, tag="v1")
     layout = keep(tmp_path, OTHER, tag="v2")
     with pytest.raises(ConfigurationError, match="has several images") as caught:
@@ -112,7 +112,7 @@ def test_several_images_must_be_distinguished(tmp_path: Path) -> None:
         run(layout.resolve(str(Digest.of(b"nothing"))))
 
 
-def test_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+def test_a_directory_with_other_files_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(ConfigurationError, match="other content"):
         keep(tmp_path)
@@ -121,7 +121,7 @@ def test_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
         run(Layout(tmp_path / "absent").resolve("v1"))
 
 
-def test_damage_is_noticed(tmp_path: Path) -> None:
+def test_damage_is_detected(tmp_path: Path) -> None:
     layout = keep(tmp_path)
     blob = tmp_path / "blobs" / "sha256" / LAYER.descriptor.digest.encoded
     blob.write_bytes(LAYER.data[:-1] + b"!")
@@ -137,7 +137,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
         run(layout.resolve("v1"))
 
 
-def test_index_cannot_name_files_outside(tmp_path: Path) -> None:
+def test_the_index_cannot_name_files_outside(tmp_path: Path) -> None:
     layout = keep(tmp_path)
     text = (tmp_path / "index.json").read_text()
     (tmp_path / "index.json").write_text(
@@ -147,7 +147,7 @@ def test_index_cannot_name_files_outside(tmp_path: Path) -> None:
         run(layout.resolve("v1"))
 
 
-def test_leftovers_of_killed_commands_go_when_they_are_old(tmp_path: Path) -> None:
+def test_old_temporary_files_of_killed_commands_are_removed(tmp_path: Path) -> None:
     keep(tmp_path)
     for name in (".part-old", ".part-new"):
         (tmp_path / "blobs" / "sha256" / name).write_bytes(b"x")
@@ -159,7 +159,7 @@ def test_leftovers_of_killed_commands_go_when_they_are_old(tmp_path: Path) -> No
     assert list(tmp_path.rglob(".part-new"))
 
 
-def test_folder_where_only_leftovers_are_is_taken(tmp_path: Path) -> None:
+def test_a_directory_with_only_temporary_files_is_used(tmp_path: Path) -> None:
     (tmp_path / ".oci-layout.x7").write_bytes(b"")
     keep(tmp_path)
 
@@ -172,7 +172,7 @@ def test_wrong_content_is_not_kept(tmp_path: Path) -> None:
     assert list((tmp_path / "blobs" / "sha256").iterdir()) == []
 
 
-def test_many_at_once_lose_no_name(tmp_path: Path) -> None:
+def test_parallel_writers_lose_no_name(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from pathlib import Path\n"
         "from olmkit.edges.images.layout import Layout\n"
@@ -191,8 +191,8 @@ def test_many_at_once_lose_no_name(tmp_path: Path) -> None:
     assert len(run(Layout(tmp_path).tags())) == 30
 
 
-def test_killed_build_leaves_a_good_layout(tmp_path: Path) -> None:
-    """At whatever moment it is killed, what is named is whole, and the next run completes."""
+def test_a_killed_build_leaves_a_valid_layout(tmp_path: Path) -> None:
+    """A kill at any moment leaves complete named images, and the next run completes."""
     code = (
         "import asyncio, sys; from pathlib import Path\n"
         "from olmkit.base.tree import Tree\n"
@@ -245,7 +245,7 @@ def archive(folder: Path, path: Path) -> Path:
     return path
 
 
-def test_archive_is_read_where_it_is(tmp_path: Path) -> None:
+def test_an_archive_is_read_in_place(tmp_path: Path) -> None:
     keep(tmp_path / "oci")
     layout = open_archive(archive(tmp_path / "oci", tmp_path / "x.tar"))
     assert run(layout.resolve("v1")).digest == IMAGE.digest
@@ -257,7 +257,7 @@ def test_archive_is_read_where_it_is(tmp_path: Path) -> None:
         run(layout.push(LAYER.descriptor, store.chunks(LAYER.data)))
 
 
-def test_archive_of_skopeo_is_read(tmp_path: Path, skopeo: Callable[..., bytes]) -> None:
+def test_an_archive_of_skopeo_is_read(tmp_path: Path, skopeo: Callable[..., bytes]) -> None:
     keep(tmp_path / "oci")
     path = tmp_path / "x.tar"
     skopeo("copy", "--all", f"oci:{tmp_path}/oci:v1", f"oci-archive:{path}:v1")
@@ -272,7 +272,7 @@ def test_archive_of_skopeo_is_read(tmp_path: Path, skopeo: Callable[..., bytes])
         (b"\x1f\x8b\x08", "is compressed"),
     ],
 )
-def test_file_that_is_not_an_archive_is_refused(
+def test_a_file_that_is_not_an_archive_is_refused(
     tmp_path: Path, content: bytes, message: str
 ) -> None:
     path = tmp_path / "x.tar"
@@ -281,7 +281,7 @@ def test_file_that_is_not_an_archive_is_refused(
         open_archive(path)
 
 
-def test_archive_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_missing_archive_or_a_directory_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "absent.tar", tmp_path):
         with pytest.raises(OlmkitError, match=r"does not exist|is a folder"):
             open_archive(path)
@@ -289,7 +289,7 @@ def test_archive_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device", "folder"])
 @pytest.mark.parametrize("place", ["index.json", "blob"])
-def test_what_is_not_a_file_in_a_layout_is_refused_at_once(
+def test_a_special_file_in_a_layout_is_refused_at_once(
     tmp_path: Path, kind: str, place: str
 ) -> None:
     layout = keep(tmp_path / "l")
@@ -315,7 +315,9 @@ def test_what_is_not_a_file_in_a_layout_is_refused_at_once(
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_archive_that_is_not_a_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+def test_an_archive_that_is_not_a_regular_file_is_refused_at_once(
+    tmp_path: Path, kind: str
+) -> None:
     path = tmp_path / "x.tar"
     if kind == "pipe":
         os.mkfifo(path)
@@ -325,8 +327,8 @@ def test_archive_that_is_not_a_file_is_refused_at_once(tmp_path: Path, kind: str
         open_archive(path)
 
 
-def test_folders_in_an_archive_count_as_entries(tmp_path: Path) -> None:
-    """Each costs as much as a file."""
+def test_directories_in_an_archive_count_as_entries(tmp_path: Path) -> None:
+    """Each needs as much memory as a file."""
     path = tmp_path / "x.tar"
     folder = tarfile.TarInfo("d")
     folder.type = tarfile.DIRTYPE
@@ -335,7 +337,7 @@ def test_folders_in_an_archive_count_as_entries(tmp_path: Path) -> None:
         open_archive(path)
 
 
-def test_giant_header_in_an_archive_is_refused(tmp_path: Path) -> None:
+def test_a_very_large_header_in_an_archive_is_refused(tmp_path: Path) -> None:
     info = tarfile.TarInfo("PaxHeaders")
     info.type, info.size = tarfile.XHDTYPE, 40 * 1024 * 1024
     out = io.BytesIO(info.tobuf(tarfile.USTAR_FORMAT))
@@ -349,10 +351,10 @@ def test_names_are_those_of_the_specification() -> None:
     assert REF_NAME == "org.opencontainers.image.ref.name"
 
 
-def test_index_is_read_once_however_many_images_are_looked_up(
+def test_the_index_is_read_once_for_any_number_of_lookups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What refers to a thousand images of a mirror needs no thousand readings of its index."""
+    """Finding the referrers of 1,000 images of a mirror must not read its index 1,000 times."""
     layout = keep(tmp_path)
     readings = 0
     parse = layouts.parse_layout_index
@@ -371,7 +373,7 @@ def test_index_is_read_once_however_many_images_are_looked_up(
     assert readings == 1
 
 
-def test_what_refers_is_found_after_the_index_has_changed(tmp_path: Path) -> None:
+def test_referrers_are_found_after_the_index_has_changed(tmp_path: Path) -> None:
     layout = keep(tmp_path)
     assert run(layout.referrers(IMAGE.digest)) == ()
     assert run(layout.tagged("signed")) is None

@@ -1,8 +1,8 @@
-"""Registries that answer anything: every answer gives a result or an error in our words.
+"""Registries with arbitrary answers: each answer has a result or an error of olmkit.
 
-A server on loopback writes raw answers, most of them almost right, with headers,
-challenges and bodies that no library would write. Credentials may go to this registry
-alone: another server listens, and answers name it.
+A server on loopback writes raw answers, most of them almost correct, with headers,
+challenges and bodies that no library would write. Credentials are only for this registry:
+another server listens, and answers refer to it.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ STATUSES += (405, 410, 416, 418, 429, 500, 501, 503, 599, 600, 999)
 
 @dataclass
 class Hostile:
-    """The registry of one trial; the same seed gives the same answers."""
+    """The registry of one trial; the same seed has the same answers."""
 
     source: random.Random
     host: str = ""
@@ -131,7 +131,7 @@ class Hostile:
         writer.close()
 
     async def listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """The other host, which hears what goes astray and asks for a password, too."""
+        """The other host, which records misdirected requests and also asks for a password."""
         with contextlib.suppress(OSError, ValueError, asyncio.IncompleteReadError):
             self.elsewhere.append(await _head(reader))
             self.answers += 1
@@ -150,7 +150,7 @@ class Hostile:
         return self.right(method, path)
 
     def right(self, method: str, path: str) -> bytes:
-        """What a registry would answer, with a header that may be strange."""
+        """Return the answer of a registry, with a header that can be unusual."""
         assert isinstance(IMAGE, Image)
         status, headers, body = 200, {}, b""
         if "/uploads/" in path:
@@ -170,14 +170,14 @@ class Hostile:
         return _format(status, headers, b"" if method == "HEAD" else body)
 
     def hostile(self, realm: str = "realm") -> bytes:
-        """Anything; `realm` is the path of token servers on the other host that it may name."""
+        """Return any answer; `realm` is a path on the other host that can be a token server."""
         kind = self.source.random()
         if kind < 0.05:
             return self.source.randbytes(self.source.randrange(300))
         if kind < 0.1:
             return b"HTTP/1.1 200 OK\r\n" + self.source.randbytes(50) + b"\r\n\r\n"
         headers = dict(self.strange_header(realm) for _ in range(self.source.randrange(4)))
-        # Those that lead elsewhere are the interesting ones.
+        # Answers that lead to another host are the interesting ones.
         status = self.source.choice((401, 307, 202, *self.source.sample(STATUSES, 4)))
         if status == 401 and self.source.random() < 0.8:
             headers["WWW-Authenticate"] = self.challenge(realm)
@@ -220,7 +220,7 @@ class Hostile:
 
 
 async def _head(reader: asyncio.StreamReader) -> bytes:
-    """The head of a request; `ValueError` for one that begins with TLS."""
+    """Read the header of a request; raise `ValueError` if it begins with TLS."""
     first = await reader.readexactly(1)
     if first == b"\x16":
         raise ValueError
@@ -228,7 +228,7 @@ async def _head(reader: asyncio.StreamReader) -> bytes:
 
 
 def _format(status: int, headers: dict[str, str], body: bytes) -> bytes:
-    """An answer as bytes; its length is right unless a header says another."""
+    """Format an answer as bytes; its length is correct unless a header has another."""
     named = {"Content-Length": str(len(body)), "Connection": "close", **headers}
     lines = [f"HTTP/1.1 {status} Word", *(f"{key}: {value}" for key, value in named.items())]
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
@@ -279,7 +279,7 @@ async def listening(serve: Callable[..., Awaitable[None]]) -> AsyncIterator[str]
 
 
 async def trials(count: int, first_seed: int) -> Hostile:
-    """So many answers of a hostile registry, each trial with its own client."""
+    """Run so many trials with a hostile registry, each with its own client."""
     hostile = Hostile(random.Random(0))
     async with listening(hostile.serve) as hostile.host, listening(hostile.listen) as hostile.other:
         seed = first_seed
@@ -307,7 +307,7 @@ async def trial(hostile: Hostile, seed: int) -> None:
             assert "inf" not in said.split(), f"seed {seed}: {said!r}"
         except Exception as error:
             raise AssertionError(f"seed {seed} ends with {error!r}") from error
-    # The token server that the registry itself names may be there, and redirect within itself.
+    # The token server that the registry names can be there, and can redirect within its host.
     heard = hostile.elsewhere[before:]
     first = next((i for i, one in enumerate(heard) if b"authorization" in one.lower()), None)
     assert first is None or heard[first].startswith(b"GET /realm?"), f"seed {seed}: {heard}"
@@ -318,7 +318,9 @@ async def trial(hostile: Hostile, seed: int) -> None:
     [(2_000, 0), pytest.param(10_000, 1_000_000, marks=pytest.mark.e2e)],
     ids=["two-thousand", "ten-thousand"],
 )
-def test_no_answer_of_a_registry_is_a_fault_of_ours(count: int, first_seed: int) -> None:
+def test_every_answer_of_a_registry_has_a_result_or_an_error_of_olmkit(
+    count: int, first_seed: int
+) -> None:
     hostile = asyncio.run(trials(count, first_seed))
     assert hostile.answers >= count
     assert len(hostile.elsewhere) > count / 100

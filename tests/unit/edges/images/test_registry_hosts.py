@@ -1,4 +1,4 @@
-"""What other hosts get to hear when a registry, or a host it names, sends us there."""
+"""Requests to other hosts after redirects of a registry or of a host that it names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 @dataclass
 class Host:
-    """A server that notes what it hears; `answers` maps a method and the end of a path."""
+    """A server that records requests; `answers` maps a method and the end of a path."""
 
     answers: dict[tuple[str, str], Callable[[Any], Any]] = field(default_factory=dict)
     heard: list[tuple[str, str, str | None]] = field(default_factory=list)
@@ -61,7 +61,7 @@ def response(status: int, **headers: str) -> Callable[[Any], Any]:
 
 
 def guarded(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`inner` for those who have a password."""
+    """Require a password for `inner`."""
 
     def answer(request: Any) -> Any:
         if "Authorization" not in request.headers:
@@ -74,7 +74,7 @@ def guarded(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def trial(
     registry: Host, other: Host, work: Callable[[RegistryStore, Web], Awaitable[T]], prepare: Any
 ) -> T:
-    """The outcome of `work` with a registry that `prepare` may lead to the other host."""
+    """Return the outcome of `work` with a registry that can redirect to the other host."""
 
     async def run_it() -> T:
         async with serving(other) as elsewhere, serving(registry) as host, Web(OPTIONS) as web:
@@ -110,7 +110,7 @@ def test_storage_that_asks_for_a_password_gets_none(scheme: str) -> None:
     assert no_secret_at(storage)
 
 
-def test_first_question_that_is_redirected_teaches_nothing() -> None:
+def test_a_redirect_of_the_first_request_does_not_change_the_credentials() -> None:
     registry, other = Host(), Host()
 
     def prepare(elsewhere: str, _: str) -> None:
@@ -126,7 +126,7 @@ def test_first_question_that_is_redirected_teaches_nothing() -> None:
     assert [path for _, path, _ in other.heard] == ["/v2/"]
 
 
-def test_refusal_of_another_host_does_not_say_that_the_login_is_wrong() -> None:
+def test_a_refusal_of_another_host_does_not_mean_that_the_login_is_wrong() -> None:
     registry, storage = Host(), Host()
 
     def prepare(elsewhere: str, _: str) -> None:
@@ -143,7 +143,7 @@ def test_refusal_of_another_host_does_not_say_that_the_login_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-def test_writing_is_not_redirected_to_another_host(method: str) -> None:
+def test_writes_are_not_redirected_to_another_host(method: str) -> None:
     registry, other = Host(), Host()
 
     def prepare(elsewhere: str, _: str) -> None:
@@ -162,7 +162,7 @@ def test_writing_is_not_redirected_to_another_host(method: str) -> None:
     assert other.heard == []
 
 
-def test_upload_to_another_host_carries_no_password() -> None:
+def test_an_upload_to_another_host_has_no_password() -> None:
     registry, other = Host(), Host()
 
     def prepare(elsewhere: str, _: str) -> None:
@@ -180,7 +180,7 @@ def test_upload_to_another_host_carries_no_password() -> None:
     assert no_secret_at(other)
 
 
-def test_host_of_an_upload_does_not_choose_where_in_the_registry_we_write() -> None:
+def test_the_host_of_an_upload_does_not_choose_the_path_in_the_registry() -> None:
     registry, other = Host(), Host()
 
     def prepare(elsewhere: str, host: str) -> None:
@@ -201,7 +201,7 @@ def test_host_of_an_upload_does_not_choose_where_in_the_registry_we_write() -> N
     assert {method for method, _, _ in registry.heard} == {"GET", "POST"}
 
 
-def test_upload_without_a_place_is_reported() -> None:
+def test_an_upload_without_a_location_is_reported() -> None:
     registry = Host({("POST", "/uploads/"): response(202)})
 
     async def push(target: RegistryStore, _: Web) -> None:
@@ -211,7 +211,7 @@ def test_upload_without_a_place_is_reported() -> None:
         trial(registry, Host(), push, lambda *_: None)
 
 
-def test_server_without_the_api_is_not_a_missing_repository() -> None:
+def test_a_server_without_the_api_is_not_a_missing_repository() -> None:
     registry = Host({("GET", "/v2/"): response(404)})
 
     async def resolve(target: RegistryStore, _: Web) -> Descriptor:
@@ -229,9 +229,7 @@ def test_server_without_the_api_is_not_a_missing_repository() -> None:
         ('Digest realm="x"', "refuses access and accepts only `digest`"),
     ],
 )
-def test_login_that_is_not_possible_is_not_a_wrong_password(
-    challenge: str | None, message: str
-) -> None:
+def test_an_impossible_login_is_not_a_wrong_password(challenge: str | None, message: str) -> None:
     named = {"WWW_Authenticate": challenge} if challenge is not None else {}
     answer = response(401, **named)
     registry = Host({("GET", "/v2/"): answer, ("GET", "/v1"): answer})
@@ -244,7 +242,7 @@ def test_login_that_is_not_possible_is_not_a_wrong_password(
 
 
 @pytest.mark.parametrize("secret", [USER.password, USER.basic.removeprefix("Basic "), "a-token"])
-def test_refusal_that_repeats_a_secret_is_shown_without_it(secret: str) -> None:
+def test_a_refusal_that_repeats_a_secret_is_shown_without_it(secret: str) -> None:
     registry = Host()
 
     def prepare(_: str, host: str) -> None:
@@ -274,7 +272,7 @@ def test_refusal_that_repeats_a_secret_is_shown_without_it(secret: str) -> None:
     assert secret[:4] not in caught.value.message
 
 
-def test_challenge_in_a_second_header_is_met() -> None:
+def test_a_challenge_in_a_second_header_is_answered() -> None:
     def both(request: Any) -> Any:
         from aiohttp import web
 
@@ -292,7 +290,7 @@ def test_challenge_in_a_second_header_is_met() -> None:
     assert trial(registry, Host(), look, lambda *_: None)
 
 
-def test_upload_that_is_not_needed_is_not_cancelled_at_another_host() -> None:
+def test_an_unnecessary_upload_is_not_cancelled_at_another_host() -> None:
     registry, other = Host(), Host()
 
     def prepare(elsewhere: str, _: str) -> None:
@@ -306,7 +304,7 @@ def test_upload_that_is_not_needed_is_not_cancelled_at_another_host() -> None:
     assert other.heard == []
 
 
-def test_list_that_continues_elsewhere_is_an_error_and_not_a_short_list() -> None:
+def test_a_list_that_continues_on_another_host_is_an_error_and_not_a_short_list() -> None:
     registry, other = Host(), Host()
 
     def prepare(elsewhere: str, _: str) -> None:
@@ -326,7 +324,7 @@ def test_list_that_continues_elsewhere_is_an_error_and_not_a_short_list() -> Non
     assert other.heard == []
 
 
-def test_content_of_an_encrypted_registry_does_not_go_unencrypted() -> None:
+def test_content_of_an_encrypted_registry_is_not_sent_unencrypted() -> None:
     class Connected(RegistryEndpoint):
         async def _connect(self) -> str:
             return "https://registry.example.com"
@@ -348,7 +346,7 @@ def test_content_of_an_encrypted_registry_does_not_go_unencrypted() -> None:
 
     with pytest.raises(RegistryError, match="requests the content unencrypted"):
         run(check("http://upload.example.com/x"))
-    # Behind a proxy a registry may not know that it is encrypted.
+    # A registry behind a proxy may not know that it is encrypted.
     own = run(check("http://registry.example.com/x"))
     assert own == "https://registry.example.com/x"
 
@@ -367,7 +365,7 @@ def test_content_of_an_encrypted_registry_does_not_go_unencrypted() -> None:
         ("http://localhost/token", False, True),
     ],
 )
-def test_unencrypted_password_goes_to_this_machine_or_the_host_that_was_named(
+def test_an_unencrypted_password_is_only_sent_to_this_machine_or_to_the_named_host(
     realm: str, plain_http: bool, sent: bool
 ) -> None:
     class Closed(Web):

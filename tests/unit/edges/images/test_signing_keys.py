@@ -1,4 +1,4 @@
-"""Keys of cosign and of OpenSSL, and what is said of those that do not fit."""
+"""Keys of cosign and of OpenSSL, and errors for keys that cannot be used."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def never() -> str:
 
 
 @pytest.mark.parametrize("kind", ["SIGSTORE", "COSIGN"])
-def test_a_key_of_cosign_is_opened_with_its_password(tmp_path: Path, kind: str) -> None:
+def test_a_key_of_cosign_is_decrypted_with_its_password(tmp_path: Path, kind: str) -> None:
     key = signing_keys.read_private(written(tmp_path, pem(COSIGN_BODY, kind)), lambda: "secret")
     public = signing_keys.read_public(written(tmp_path, COSIGN_PUBLIC, "public"))
 
@@ -109,7 +109,7 @@ HTocWWdsIQ==
 
 
 @pytest.mark.parametrize("password", ["coffee", "coffee102", ""])
-def test_a_wrong_password_is_reported_even_if_the_padding_fits(
+def test_a_wrong_password_is_reported_even_if_the_padding_is_valid(
     tmp_path: Path, password: str
 ) -> None:
     path = written(tmp_path, ENCRYPTED_BY_OPENSSL)
@@ -137,12 +137,14 @@ def changed(**parameters: int) -> str:
         (changed(N=65535), "does not hold a private key"),
     ],
 )
-def test_what_is_not_a_private_key_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_is_not_a_private_key_is_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         signing_keys.read_private(written(tmp_path, text), lambda: "secret")
 
 
-def test_other_kinds_of_keys_are_refused_with_what_is_needed(tmp_path: Path) -> None:
+def test_other_kinds_of_keys_are_refused_with_the_required_kind(tmp_path: Path) -> None:
     for made in (ec.generate_private_key(ec.SECP384R1()), ed25519.Ed25519PrivateKey.generate()):
         private = made.private_bytes(
             serialization.Encoding.PEM,
@@ -158,7 +160,7 @@ def test_other_kinds_of_keys_are_refused_with_what_is_needed(tmp_path: Path) -> 
             signing_keys.read_public(written(tmp_path, public))
 
 
-def test_a_private_key_in_place_of_the_public_one_is_named(tmp_path: Path) -> None:
+def test_a_private_key_in_place_of_the_public_key_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a private key"):
         signing_keys.read_public(written(tmp_path, pem(COSIGN_BODY)))
     with pytest.raises(InputError, match="does not hold a public key"):

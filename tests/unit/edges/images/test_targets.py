@@ -1,4 +1,4 @@
-"""Where images are sent when it is not a registry: whole, at once, or not at all."""
+"""Targets of images other than registries: writes are complete or have no effect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def send(text: str, made: Image | MultiPlatformImage = IMAGE) -> Descriptor:
 
 
 @pytest.mark.parametrize("form", ["oci:{}/x:v1", "oci-archive:{}/x:v1", "oci:{}/x"])
-def test_what_was_sent_is_there(tmp_path: Path, form: str) -> None:
+def test_a_sent_image_is_in_the_target(tmp_path: Path, form: str) -> None:
     text = form.format(tmp_path)
     assert send(text).digest == IMAGE.digest
 
@@ -39,14 +39,14 @@ def test_what_was_sent_is_there(tmp_path: Path, form: str) -> None:
     asyncio.run(check())
 
 
-def test_archive_of_docker_gets_the_image_of_one_platform(tmp_path: Path) -> None:
+def test_a_docker_archive_gets_the_image_of_one_platform(tmp_path: Path) -> None:
     assert isinstance(IMAGE, MultiPlatformImage)
     sent = send(f"docker-archive:{tmp_path}/x.tar:registry.example.com/a:v1")
     assert sent.digest in {part.digest for part in IMAGE.images}
 
 
 @pytest.mark.parametrize("form", ["oci-archive:{}:v1", "docker-archive:{}"])
-def test_failed_archive_leaves_the_old_one(tmp_path: Path, form: str) -> None:
+def test_a_failed_archive_keeps_the_old_one(tmp_path: Path, form: str) -> None:
     path = tmp_path / "x.tar"
     path.write_bytes(b"old")
     assert isinstance(IMAGE, MultiPlatformImage)
@@ -59,15 +59,15 @@ def test_failed_archive_leaves_the_old_one(tmp_path: Path, form: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["x.tar"]
 
 
-def test_folder_of_an_archive_must_exist(tmp_path: Path) -> None:
+def test_the_directory_of_an_archive_must_exist(tmp_path: Path) -> None:
     for form in ("oci-archive:{}/absent/x.tar:v1", "docker-archive:{}/file/x.tar"):
         (tmp_path / "file").write_bytes(b"")
         with pytest.raises(RemoteError):
             send(form.format(tmp_path))
 
 
-def test_failed_copy_into_a_layout_keeps_what_has_arrived_and_says_so(tmp_path: Path) -> None:
-    """Nothing is in its index, so that no reader takes it for an image."""
+def test_a_failed_copy_into_a_layout_keeps_arrived_blobs_and_reports_it(tmp_path: Path) -> None:
+    """Its index is empty, so no reader sees an image."""
     assert isinstance(IMAGE, MultiPlatformImage)
     store, whole = MemoryStore.of(IMAGE), MemoryStore.of(IMAGE)
     lost = IMAGE.images[0].manifest.config.digest
@@ -90,4 +90,4 @@ def test_failed_copy_into_a_layout_keeps_what_has_arrived_and_says_so(tmp_path: 
     other = reference.parse_image(f"oci:{tmp_path}/y:v1")
     with pytest.raises(RemoteError) as failed:
         asyncio.run(targets.send(store, IMAGE.descriptor, other, ACCESS))
-    assert "keeps what has arrived" not in failed.value.hint  # nothing has
+    assert "keeps what has arrived" not in failed.value.hint  # no blob has arrived

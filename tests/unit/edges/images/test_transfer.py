@@ -26,7 +26,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 class Careful(MemoryStore):
-    """A store that refuses what names things that are not there, as registries do."""
+    """A store that refuses references to missing blobs, as registries do."""
 
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
         await super().push(descriptor, content)
@@ -35,7 +35,7 @@ class Careful(MemoryStore):
             assert all([await self.exists(part) for part in parts.references])
 
 
-def test_parts_come_before_what_names_them() -> None:
+def test_blobs_are_copied_before_manifests_that_name_them() -> None:
     target = Careful()
     steps: list[TransferStep] = []
     source = MemoryStore.of(IMAGE)
@@ -45,7 +45,7 @@ def test_parts_come_before_what_names_them() -> None:
     assert {step.outcome for step in steps} == {TransferOutcome.SENT}
 
 
-def test_what_is_there_is_not_sent_again() -> None:
+def test_existing_blobs_are_not_sent_again() -> None:
     target = Careful()
     source = MemoryStore.of(IMAGE)
     steps: list[TransferStep] = []
@@ -68,7 +68,7 @@ def test_what_is_there_is_not_sent_again() -> None:
         (MediaType.OCI_LAYER_GZIP, ("https://example.com/x",), None),
     ],
 )
-def test_a_layer_that_is_at_its_urls_alone_is_not_copied(
+def test_a_layer_that_is_only_available_at_its_urls_is_not_copied(
     kind: MediaType, urls: tuple[str, ...], outcome: TransferOutcome | None
 ) -> None:
     far = replace(Descriptor.of(b"far", kind), urls=urls)
@@ -91,11 +91,11 @@ def test_a_layer_that_is_at_its_urls_alone_is_not_copied(
         assert steps == {config: TransferOutcome.SENT, far: outcome, root: TransferOutcome.SENT}
     run(source.push(far, store.chunks(b"far")))
     run(transfer.copy(source, target, root))
-    assert run(target.exists(far)) is (outcome is None)  # what is whole is not looked through
+    assert run(target.exists(far)) is (outcome is None)  # complete images are not searched
 
 
 class Asked(MemoryStore):
-    """A store that keeps what it was asked for."""
+    """A store that records requests."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,13 +106,13 @@ class Asked(MemoryStore):
         return await super().exists(descriptor)
 
 
-def test_what_cannot_exist_is_not_requested() -> None:
+def test_impossible_names_are_not_requested() -> None:
     target = Asked()
     run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor))
     assert [asked for asked in target.questions if asked.is_manifest] == [IMAGE.descriptor]
 
 
-def test_manifest_whose_parts_are_there_is_looked_for() -> None:
+def test_a_manifest_whose_blobs_exist_is_requested() -> None:
     target = Asked()
     for descriptor, data in image.contents(IMAGE):
         if not descriptor.is_index:
@@ -125,7 +125,7 @@ def test_manifest_whose_parts_are_there_is_looked_for() -> None:
 
 
 class Busy(MemoryStore):
-    """A store that knows how much was sent to it at the same time."""
+    """A store that records how many uploads run at the same time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,14 +140,14 @@ class Busy(MemoryStore):
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_only_so_many_pieces_travel_at_once(jobs: int) -> None:
+def test_the_number_of_parallel_copies_is_limited(jobs: int) -> None:
     target = Busy()
     run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, jobs=jobs))
     assert target.most == jobs
 
 
 class Mounting(Careful):
-    """A store whose neighbours have everything."""
+    """A store whose other repositories have every blob."""
 
     async def mount(self, descriptor: Descriptor, source: ImageStore) -> bool:
         assert isinstance(source, MemoryStore)
@@ -157,20 +157,20 @@ class Mounting(Careful):
         return True
 
 
-def test_what_a_neighbour_has_is_mounted() -> None:
+def test_a_blob_of_another_repository_is_mounted() -> None:
     steps: list[TransferStep] = []
     run(transfer.copy(MemoryStore.of(IMAGE), Mounting(), IMAGE.descriptor, report=steps.append))
     assert sum(step.outcome is TransferOutcome.MOUNTED for step in steps) == 5
 
 
 class Broken(MemoryStore):
-    """A store that takes nothing."""
+    """A store that refuses every upload."""
 
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
         del content
         raise RemoteError(f"no room for {descriptor.size}")
 
 
-def test_error_of_one_piece_is_the_error_of_all() -> None:
+def test_the_error_of_one_blob_is_the_error_of_the_copy() -> None:
     with pytest.raises(RemoteError, match="no room"):
         run(transfer.copy(MemoryStore.of(IMAGE), Broken(), IMAGE.descriptor))

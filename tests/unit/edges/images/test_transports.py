@@ -1,4 +1,4 @@
-"""What a user typed becomes files: of bundles, of catalogs, from folders and images."""
+"""References of users as files: of bundles and catalogs, in directories and images."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def keep(folder: Path, made: Image | MultiPlatformImage) -> str:
     return f"oci:{folder}:v1"
 
 
-def test_folder_is_distinguished_from_a_reference_by_looking(tmp_path: Path) -> None:
+def test_a_directory_is_distinguished_from_a_reference_by_its_existence(tmp_path: Path) -> None:
     assert transports.parse(str(tmp_path)) == FolderReference(str(tmp_path))
     assert transports.parse("oci:x") == LayoutReference("x")
     assert isinstance(transports.parse("quay.io/a/b:1"), Reference)
@@ -55,7 +55,7 @@ def test_folder_is_distinguished_from_a_reference_by_looking(tmp_path: Path) -> 
         transports.parse("no-such-folder")
 
 
-def test_bundle_is_read_from_folder_and_image_alike(tmp_path: Path) -> None:
+def test_a_bundle_is_read_alike_from_directory_and_image(tmp_path: Path) -> None:
     for path, file in FILES.items():
         (tmp_path / "bundle" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "bundle" / path).write_bytes(file.data)
@@ -71,7 +71,7 @@ def test_bundle_is_read_from_folder_and_image_alike(tmp_path: Path) -> None:
     assert again.tree == FILES
 
 
-def test_catalog_is_read_relative_to_its_folder(tmp_path: Path) -> None:
+def test_a_catalog_is_read_relative_to_its_directory(tmp_path: Path) -> None:
     text = keep(tmp_path, CATALOG)
     for read in (transports.read_catalog_tree, transports.read_tree):
         found = run(read(text, ACCESS))
@@ -79,7 +79,7 @@ def test_catalog_is_read_relative_to_its_folder(tmp_path: Path) -> None:
         assert not found.is_bundle
 
 
-def test_image_from_a_registry_is_read(registry: RegistryServer) -> None:
+def test_an_image_in_a_registry_is_read(registry: RegistryServer) -> None:
     async def push() -> None:
         target = Reference.parse(f"{registry.host}/sources/bundle:v1")
         async with transports.open_store(target, ACCESS) as store:
@@ -91,7 +91,7 @@ def test_image_from_a_registry_is_read(registry: RegistryServer) -> None:
     assert found.pinned == f"{registry.host}/sources/bundle@{BUNDLE.digest}"
 
 
-def test_image_of_another_kind_is_refused_with_its_labels(tmp_path: Path) -> None:
+def test_an_image_of_another_kind_is_refused_with_its_labels(tmp_path: Path) -> None:
     bundle, catalog = keep(tmp_path / "b", BUNDLE), keep(tmp_path / "c", CATALOG)
     with pytest.raises(InputError, match="is not a bundle image") as caught:
         run(transports.read_bundle_tree(catalog, ACCESS))
@@ -109,7 +109,7 @@ def index_image(folder: Path, files: Tree, label: str = "/database/index.db") ->
     return keep(folder, made)
 
 
-def test_index_database_of_an_image_is_read_as_a_file_or_as_its_catalog(tmp_path: Path) -> None:
+def test_the_index_database_of_an_image_is_read_as_a_file_or_as_its_catalog(tmp_path: Path) -> None:
     data = index_databases.write(tmp_path / "index.db", index_databases.cog()).read_bytes()
     files = Tree({"database/index.db": data, "database/other": b"x", "bin/opm": b"x"})
     text = index_image(tmp_path / "oci", files)
@@ -123,7 +123,7 @@ def test_index_database_of_an_image_is_read_as_a_file_or_as_its_catalog(tmp_path
     assert b'"cog.v2.0.0"' in catalog.tree.data("catalog.json")
 
 
-def test_image_with_files_and_an_index_database_is_read_as_files(tmp_path: Path) -> None:
+def test_an_image_with_files_and_an_index_database_is_read_as_files(tmp_path: Path) -> None:
     labels = {CONFIGS_LABEL: "/configs", DATABASE_LABEL: "/index.db"}
     both = layer.write(Tree({"configs/catalog.yaml": b"schema: x\n", "index.db": b"x"}))
 
@@ -138,23 +138,25 @@ def test_image_with_files_and_an_index_database_is_read_as_files(tmp_path: Path)
 
 
 @pytest.mark.parametrize("read", [transports.read_catalog_tree, transports.read_tree])
-def test_index_image_without_its_database_is_refused(tmp_path: Path, read: Any) -> None:
+def test_an_index_image_without_its_database_is_refused(tmp_path: Path, read: Any) -> None:
     with pytest.raises(InputError, match=r"has no file `index\.db`, the index database"):
         run(read(index_image(tmp_path, FILES, "/index.db"), ACCESS))
 
 
-def test_index_image_whose_database_is_a_folder_is_refused(tmp_path: Path) -> None:
+def test_an_index_image_whose_database_is_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no file `manifests`"):
         run(transports.read_tree(index_image(tmp_path, FILES, "manifests"), ACCESS))
 
 
-def test_label_cannot_lead_out_of_the_image(tmp_path: Path) -> None:
+def test_a_label_cannot_lead_out_of_the_image(tmp_path: Path) -> None:
     evil = image.data_image(layer.write(FILES), {CONFIGS_LABEL: "/../../etc"}, created_by="test")
     with pytest.raises(InputError, match="leaves the image"):
         run(transports.read_catalog_tree(keep(tmp_path, evil), ACCESS))
 
 
-def test_label_of_many_folders_is_refused_before_anything_is_unpacked(tmp_path: Path) -> None:
+def test_a_label_with_too_many_directories_is_refused_before_anything_is_unpacked(
+    tmp_path: Path,
+) -> None:
     labels = {CONFIGS_LABEL: "a/" * 400_000}
     long = image.data_image(layer.write(FILES), labels, created_by="test")
     with pytest.raises(InputError, match="has 800000 characters"):
@@ -162,7 +164,7 @@ def test_label_of_many_folders_is_refused_before_anything_is_unpacked(tmp_path: 
 
 
 @pytest.mark.parametrize("read", [transports.read_catalog_tree, transports.read_tree])
-def test_catalog_image_without_its_folder_is_refused(tmp_path: Path, read: Any) -> None:
+def test_a_catalog_image_without_its_directory_is_refused(tmp_path: Path, read: Any) -> None:
     labels = {CONFIGS_LABEL: "/elsewhere"}
     empty = image.data_image(layer.write(FILES), labels, created_by="test")
     with pytest.raises(InputError, match="has no files in `/elsewhere`"):
@@ -179,7 +181,7 @@ def test_layers_of_many_gigabytes_are_not_fetched() -> None:
         run(transports.unpack(MemoryStore(), replace(made, manifest=manifest)))
 
 
-def test_platform_matters_only_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_the_platform_only_matters_if_it_is_requested(tmp_path: Path) -> None:
     odd = image.data_image(
         layer.write(FILES),
         {PACKAGE_LABEL: "x"},
@@ -208,8 +210,8 @@ def with_diff_ids(made: Image, *diff_ids: str) -> Image:
     )
 
 
-def test_layer_that_is_not_the_one_of_the_config_is_refused(tmp_path: Path) -> None:
-    """The layers are compared where they are read anyway; a copy does not uncompress them."""
+def test_a_layer_that_differs_from_the_config_is_refused(tmp_path: Path) -> None:
+    """Layers are compared where they are read anyway; a copy does not decompress them."""
     other = layer.write(Tree({"manifests/b.yaml": b"b: 1\n"}))
     two = image.append(BUNDLE.images[0], other, created_by="test")
     right = list(map(str, two.config.diff_ids))
@@ -230,7 +232,7 @@ def test_layer_that_is_not_the_one_of_the_config_is_refused(tmp_path: Path) -> N
 
 
 def linked(*links: tuple[str, str], target: bytes = tarfile.REGTYPE) -> MultiPlatformImage:
-    """A bundle with hard links to a file in a folder that is not part of the bundle."""
+    """A bundle with hard links to a file in a directory that is not part of the bundle."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
         for name in ("usr/share/a.yaml", "metadata/annotations.yaml"):
@@ -247,7 +249,7 @@ def linked(*links: tuple[str, str], target: bytes = tarfile.REGTYPE) -> MultiPla
     )
 
 
-def test_hard_link_into_a_folder_that_is_not_read_has_its_content(tmp_path: Path) -> None:
+def test_a_hard_link_into_a_directory_that_is_not_read_has_its_content(tmp_path: Path) -> None:
     chain = [
         ("usr/share/b.yaml", "usr/share/a.yaml"),
         ("usr/c.yaml", "usr/share/b.yaml"),
@@ -270,7 +272,7 @@ def test_hard_link_into_a_folder_that_is_not_read_has_its_content(tmp_path: Path
         ("usr/share/a.yaml", tarfile.CHRTYPE, "is not a file"),
     ],
 )
-def test_hard_link_to_what_is_not_a_file_is_refused(
+def test_a_hard_link_to_a_path_that_is_not_a_file_is_refused(
     tmp_path: Path, to: str, kind: bytes, reason: str
 ) -> None:
     text = keep(tmp_path / "a", linked(("manifests/a.yaml", to), target=kind))
@@ -278,6 +280,6 @@ def test_hard_link_to_what_is_not_a_file_is_refused(
         run(transports.read_bundle_tree(text, ACCESS))
 
 
-def test_own_platform_has_the_names_of_go() -> None:
+def test_the_default_platform_has_the_names_of_go() -> None:
     assert transports.own_platform().os == "linux"
     assert transports.own_platform().architecture not in ("x86_64", "aarch64")

@@ -38,7 +38,7 @@ def test_retry_after_is_a_number_or_a_date(text: str, seconds: float) -> None:
         ('a="never ends, b', ['a="never ends, b']),
     ],
 )
-def test_commas_in_quoted_strings_separate_nothing(text: str, elements: list[str]) -> None:
+def test_commas_in_quoted_strings_are_not_separators(text: str, elements: list[str]) -> None:
     assert header_values.split_list(text) == elements
 
 
@@ -57,11 +57,11 @@ def test_commas_in_quoted_strings_separate_nothing(text: str, elements: list[str
         ("first; rel=next", ""),
     ],
 )
-def test_next_link_is_the_one_that_says_so(text: str, target: str) -> None:
+def test_the_next_link_has_the_relation_next(text: str, target: str) -> None:
     assert header_values.next_link(text) == target
 
 
 @pytest.mark.parametrize("text", ['"' * 8000, "<" * 8000, '<a>; rel="' * 800, "a," * 4000])
-def test_long_headers_take_no_time(text: str) -> None:
+def test_long_headers_are_read_fast(text: str) -> None:
     header_values.split_list(text)
     assert header_values.next_link(text) == ""

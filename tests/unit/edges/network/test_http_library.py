@@ -1,4 +1,4 @@
-"""The system's authorities are read for the first TLS connection, and count as ever."""
+"""The system's authorities are loaded for the first TLS connection and are still used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from olmkit.runtime.serve import self_signed
 
-# Talks to its own server, so that the authorities of this process do not matter.
+# Connects to its own server, so that the authorities of this process do not matter.
 _PROGRAM = """
 import asyncio, ssl, sys
 
@@ -79,7 +79,9 @@ def run(pair: tuple[Path, Path], authorities: Path, first: str) -> list[str]:
 OURS = "from olmkit.edges.network.http_library import aiohttp"
 
 
-def test_authorities_of_the_system_count_though_they_are_read_late(pair: tuple[Path, Path]) -> None:
+def test_authorities_of_the_system_are_used_although_they_are_loaded_late(
+    pair: tuple[Path, Path],
+) -> None:
     assert run(pair, pair[0], OURS) == [
         "read at import: [False, False]",
         "ours: hello",
@@ -88,7 +90,7 @@ def test_authorities_of_the_system_count_though_they_are_read_late(pair: tuple[P
     ]
 
 
-def test_who_is_not_among_them_is_refused(pair: tuple[Path, Path], tmp_path: Path) -> None:
+def test_an_unknown_authority_is_refused(pair: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "none.crt").write_text("")
     refused = run(pair, tmp_path / "none.crt", OURS)
     assert refused[1].startswith("ours: ")
@@ -96,7 +98,7 @@ def test_who_is_not_among_them_is_refused(pair: tuple[Path, Path], tmp_path: Pat
     assert refused[2] == "the library's: ClientConnectorCertificateError"
 
 
-def test_a_process_that_imported_the_library_before_us_is_as_it_was(
+def test_a_process_that_imported_the_library_first_is_unchanged(
     pair: tuple[Path, Path],
 ) -> None:
     assert run(pair, pair[0], "import aiohttp") == [
@@ -107,8 +109,8 @@ def test_a_process_that_imported_the_library_before_us_is_as_it_was(
     ]
 
 
-def test_a_class_of_another_library_stays_as_it_is() -> None:
-    """As truststore has it: a class around the system's."""
+def test_a_class_of_another_library_is_unchanged() -> None:
+    """The library truststore has a class around the system's."""
     program = """
 import ssl
 

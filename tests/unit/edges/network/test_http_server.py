@@ -15,7 +15,7 @@ from olmkit.edges.network.http_server import HttpServer
 
 
 def _requests(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    """What was logged of requests: all but the line on the start."""
+    """Return the log records of requests, without the line about the start."""
     ours = [one for one in caplog.records if one.name.startswith("olmkit.")]
     return [one for one in ours if one.getMessage() != "serves"]
 
@@ -31,17 +31,17 @@ def _requests(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
         ("localhost:1", ("localhost", 1)),
     ],
 )
-def test_address_is_read_as_everywhere(text: str, parsed: tuple[str | None, int] | None) -> None:
+def test_an_address_has_the_usual_format(text: str, parsed: tuple[str | None, int] | None) -> None:
     assert http_server.parse_address(text) == parsed
 
 
 @pytest.mark.parametrize("text", ["8081", ":", ":x", ":65536", "a:-1", ":²"])
-def test_what_is_not_an_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is not an address"):
         http_server.parse_address(text)
 
 
-def test_server_answers_until_it_is_cancelled() -> None:
+def test_a_server_answers_until_it_is_cancelled() -> None:
     async def work() -> None:
         server = HttpServer("probes", web.Application(), ("127.0.0.1", 0))
         running = asyncio.create_task(server.run())
@@ -60,7 +60,7 @@ def test_server_answers_until_it_is_cancelled() -> None:
 @pytest.mark.parametrize(
     "sent", [b"GET /\x00 HTTP/1.1\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\xff" * 20_000]
 )
-def test_what_is_not_http_is_refused_without_a_traceback(
+def test_a_request_that_is_not_http_is_refused_without_a_traceback(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -83,10 +83,10 @@ def test_what_is_not_http_is_refused_without_a_traceback(
     assert len(record.getMessage()) < 160
 
 
-def test_a_body_that_is_not_what_its_headers_say_is_no_fault(
+def test_a_body_that_contradicts_its_headers_is_not_an_internal_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The library reads what a handler has left of a body, after the answer."""
+    """The library reads the rest of a body after the answer."""
     caplog.set_level(logging.DEBUG)
 
     async def answer(_: web.Request) -> web.Response:
@@ -115,7 +115,9 @@ def test_a_body_that_is_not_what_its_headers_say_is_no_fault(
     assert record.getMessage().startswith("refused a malformed request: ")
 
 
-def test_an_answer_that_is_not_read_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_answer_that_is_not_read_is_not_an_internal_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.DEBUG)
 
     async def send(request: web.Request) -> web.StreamResponse:
@@ -146,7 +148,7 @@ def test_an_answer_that_is_not_read_is_no_fault(caplog: pytest.LogCaptureFixture
     assert [one.levelname for one in _requests(caplog)] == ["DEBUG"]
 
 
-def test_a_handler_that_fails_is_logged_with_its_traceback(
+def test_a_failing_handler_is_logged_with_its_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def fail(_: web.Request) -> web.Response:
@@ -172,7 +174,7 @@ def test_a_handler_that_fails_is_logged_with_its_traceback(
     assert record.exc_info is not None
 
 
-def test_port_that_is_taken_is_an_error_with_a_hint() -> None:
+def test_a_port_in_use_is_an_error_with_a_hint() -> None:
     async def work() -> None:
         first = HttpServer("first", web.Application(), ("127.0.0.1", 0))
         running = asyncio.create_task(first.run())
@@ -187,7 +189,7 @@ def test_port_that_is_taken_is_an_error_with_a_hint() -> None:
     asyncio.run(work())
 
 
-def test_connection_that_sends_no_whole_head_is_closed_and_others_stay(
+def test_a_connection_without_a_complete_header_is_closed_and_others_stay_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(http_server, "_HEAD", 1.0)

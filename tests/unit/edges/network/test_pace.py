@@ -1,4 +1,4 @@
-"""Servers that answer a byte now and then, or stop to read: they are given up in time."""
+"""Servers that send a byte now and then, or stop reading: the client ends in time."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def exchange(serve: Serve, method: str, body: AsyncIterator[bytes] | None 
             async with client.send(method, f"http://127.0.0.1:{port}/", body=body) as reply:
                 return b"".join([chunk async for chunk in reply.chunks()])
     finally:
-        # Python 3.11 leaves open what the server has accepted.
+        # Python 3.11 leaves accepted connections open.
         server.close()
         for writer in writers:
             writer.transport.abort()
@@ -81,12 +81,12 @@ async def exchange(serve: Serve, method: str, body: AsyncIterator[bytes] | None 
     ],
     ids=["body", "head", "informational", "chunk-extension"],
 )
-def test_answer_that_never_ends_is_given_up(serve: Serve, message: str) -> None:
+def test_an_answer_that_never_ends_is_an_error(serve: Serve, message: str) -> None:
     with pytest.raises(SlowError, match=message):
         asyncio.run(exchange(serve, "GET"))
 
 
-def test_server_that_stops_to_read_is_given_up_and_the_source_is_closed() -> None:
+def test_a_server_that_stops_reading_is_an_error_and_the_source_is_closed() -> None:
     closed = []
 
     async def content() -> AsyncIterator[bytes]:
@@ -115,7 +115,7 @@ def test_time_in_which_the_receiver_is_busy_does_not_count() -> None:
     asyncio.run(check())
 
 
-def test_slow_line_is_no_reason_to_give_up() -> None:
+def test_a_slow_connection_is_not_an_error() -> None:
     async def check() -> None:
         pace = Pace(1.0)
 

@@ -1,4 +1,4 @@
-"""Which hosts are reached through a proxy: the rules of Go."""
+"""Which hosts are reached through a proxy, by the rules of Go."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from olmkit.edges.network import proxies
         ("https://[::1]:6443/", {"https_proxy": "http://p:1"}, None),
     ],
 )
-def test_proxy_is_that_of_the_environment(
+def test_the_proxy_comes_from_the_environment(
     url: str, environment: dict[str, str], expected: str | None
 ) -> None:
     assert proxies.proxy_for(url, environment) == expected
@@ -44,7 +44,7 @@ def test_proxy_is_that_of_the_environment(
         ("example.com", "Example.com:443"),
     ],
 )
-def test_what_no_proxy_lists_is_reached_directly(host: str, listed: str) -> None:
+def test_a_host_in_no_proxy_is_reached_directly(host: str, listed: str) -> None:
     assert proxies.proxy_for(f"https://{host}", {"HTTPS_PROXY": "p:1", "NO_PROXY": listed}) is None
 
 
@@ -60,13 +60,13 @@ def test_what_no_proxy_lists_is_reached_directly(host: str, listed: str) -> None
         ("172.30.0.1", "172.30.0.0/99,::,,nonsense/x"),
     ],
 )
-def test_what_no_proxy_does_not_list_is_not(host: str, listed: str) -> None:
+def test_a_host_that_is_not_in_no_proxy_is_not(host: str, listed: str) -> None:
     environment = {"HTTPS_PROXY": "p:1", "NO_PROXY": listed}
     assert proxies.proxy_for(f"https://{host}", environment) == "http://p:1"
 
 
 @pytest.mark.parametrize("value", ["http://u:hunter2@[::", "http://u:hunter2@p:many", "http://"])
-def test_what_is_not_a_url_is_reported_and_not_shown(value: str) -> None:
+def test_an_invalid_url_is_reported_and_not_shown(value: str) -> None:
     with pytest.raises(
         ConfigurationError, match="`HTTPS_PROXY` does not contain the URL"
     ) as caught:

@@ -1,4 +1,4 @@
-"""URLs that come from outside: what is one, how it is shown, where it leads."""
+"""External URLs: which are valid, how they are shown, where they lead."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("text", BROKEN)
-def test_what_is_not_a_url_is_an_error_wherever_it_comes_from(text: str) -> None:
+def test_an_invalid_url_is_an_error_of_its_source(text: str) -> None:
     with pytest.raises(RemoteError, match=r"not a valid URL|a port is at most"):
         urls.parse(text)
     with pytest.raises(RemoteError, match=r"registry\.example\.com/v2/a/tags/list"):
@@ -55,12 +55,12 @@ def test_what_is_not_a_url_is_an_error_wherever_it_comes_from(text: str) -> None
     assert len(urls.redact(text)) <= 301
 
 
-def test_relative_location_is_below_the_one_that_answers() -> None:
+def test_a_relative_location_is_below_the_answering_url() -> None:
     assert str(urls.join(BASE, "/x?y=%2F")) == "https://registry.example.com/x?y=%2F"
     assert str(urls.join(BASE, "//other/x")) == "https://other/x"
 
 
-def test_origin_is_scheme_host_and_port() -> None:
+def test_the_origin_is_scheme_host_and_port() -> None:
     assert urls.same_origin("https://a/x", "https://A:443/y")
     assert not urls.same_origin("https://a/", "http://a/")
     assert not urls.same_origin("https://a/", "https://b/")
@@ -68,7 +68,7 @@ def test_origin_is_scheme_host_and_port() -> None:
     assert not urls.same_origin("nonsense", "https://b/")
 
 
-def test_encryption_is_left_by_anything_but_https() -> None:
+def test_every_scheme_except_https_is_a_loss_of_encryption() -> None:
     assert urls.is_downgrade("https://a/", "http://a/")
     assert urls.is_downgrade("HTTPS://a/", "http://a/")
     assert not urls.is_downgrade("http://a/", "http://b/")
@@ -76,6 +76,6 @@ def test_encryption_is_left_by_anything_but_https() -> None:
 
 
 @pytest.mark.parametrize("text", ["http://127.0.0.1:99999/v2/", "https://u:p@127.0.0.1:99999"])
-def test_a_port_that_does_not_exist_is_named(text: str) -> None:
+def test_an_invalid_port_is_named(text: str) -> None:
     with pytest.raises(RemoteError, match=r"^`127.0.0.1:99999` is not an address: a port is at"):
         urls.parse(text)

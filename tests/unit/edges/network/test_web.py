@@ -1,4 +1,4 @@
-"""The HTTP client: what it tells, what it hides, when it tries again."""
+"""The HTTP client: its errors, its secrets, its retries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from olmkit.edges.network.web import SlowError, UnreachableError, Web, WebOption
 QUICK = WebOptions(first_wait=0.0, longest_wait=0.0, attempts=4)
 
 
-def test_only_temporary_errors_are_tried_again() -> None:
+def test_only_temporary_errors_are_retried() -> None:
     async def check() -> None:
         for error, expected in (
             (RemoteError("x", temporary=True), 4),
@@ -40,7 +40,7 @@ def test_only_temporary_errors_are_tried_again() -> None:
     asyncio.run(check())
 
 
-def test_success_after_faults_is_success() -> None:
+def test_a_success_after_failures_is_a_success() -> None:
     async def check() -> None:
         left = [RemoteError("x", temporary=True)] * 3
 
@@ -55,7 +55,7 @@ def test_success_after_faults_is_success() -> None:
     asyncio.run(check())
 
 
-def test_file_of_authorities_must_hold_some(tmp_path: Path) -> None:
+def test_a_file_of_authorities_must_contain_some(tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
     with pytest.raises(ConfigurationError, match="cannot read"):
         web.trusted(WebOptions(ca_file=str(path)))
@@ -64,7 +64,7 @@ def test_file_of_authorities_must_hold_some(tmp_path: Path) -> None:
         web.trusted(WebOptions(ca_file=str(path)))
 
 
-def test_unknown_host_is_reported() -> None:
+def test_an_unknown_host_is_reported() -> None:
     async def check() -> None:
         async with Web(QUICK) as client:
             with pytest.raises(RemoteError, match="there is no such host"):
@@ -74,12 +74,12 @@ def test_unknown_host_is_reported() -> None:
     asyncio.run(check())
 
 
-def test_a_server_that_never_answers_the_tls_handshake_is_given_up() -> None:
+def test_a_server_that_never_answers_the_tls_handshake_is_an_error() -> None:
     async def scenario() -> None:
         ended = asyncio.Event()
 
         async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.read()  # until the client gives up
+            await reader.read()  # until the client closes the connection
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()

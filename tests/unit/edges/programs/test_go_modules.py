@@ -1,4 +1,4 @@
-"""Where the packages of a Go project lie."""
+"""Where the packages of a Go project are."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folders(project: Path) -> ModuleFolders:
     return ModuleFolders(project, {"GOMODCACHE": str(project.parent / "cache")})
 
 
-def test_packages_are_in_module_vendor_replacement_and_cache(project: Path) -> None:
+def test_packages_are_found_in_module_vendor_replacement_and_cache(project: Path) -> None:
     own = put(project / "api/v1/types.go")
     put(project / "api/v1/types_test.go")
     vendored = put(project / "vendor/example.net/v/v.go")
@@ -58,7 +58,7 @@ def test_packages_are_in_module_vendor_replacement_and_cache(project: Path) -> N
     assert found.files("time") is None
 
 
-def test_modules_of_a_workspace_are_next_to_each_other(project: Path) -> None:
+def test_modules_of_a_workspace_are_found_next_to_each_other(project: Path) -> None:
     put(project.parent / "go.work", "go 1.26\n\nuse (\n\t./toys\n\t./parts\n\t./lost\n)\n")
     put(project.parent / "parts/go.mod", "module example.com/parts\n")
     part = put(project.parent / "parts/deep/p.go")
@@ -69,7 +69,7 @@ def test_modules_of_a_workspace_are_next_to_each_other(project: Path) -> None:
     assert folders(project).files("example.com/parts/deep") is None
 
 
-def test_an_old_module_file_is_completed_by_the_sums(project: Path) -> None:
+def test_an_old_module_file_is_completed_from_the_sums(project: Path) -> None:
     put(project / "go.sum", "\n".join([
         "example.org/deep v1.9.0 h1:x=",
         "example.org/deep v1.10.0-rc.1 h1:x=",
@@ -86,7 +86,7 @@ def test_an_old_module_file_is_completed_by_the_sums(project: Path) -> None:
     "environment",
     [{"GOMODCACHE": "{}/go/pkg/mod"}, {"GOPATH": "{}/go:/other"}, {"HOME": "{}"}],
 )
-def test_the_cache_is_where_go_would_look(project: Path, environment: dict[str, str]) -> None:
+def test_the_cache_is_where_go_looks(project: Path, environment: dict[str, str]) -> None:
     put(project.parent / "go/pkg/mod/example.org/!big@v1.0.0/b.go")
     where = {name: text.format(project.parent) for name, text in environment.items()}
 
@@ -114,6 +114,6 @@ def test_a_project_without_a_module_is_reported(tmp_path: Path) -> None:
         ModuleFolders(tmp_path, {})
 
 
-def test_a_folder_that_cannot_be_read_is_reported(project: Path) -> None:
+def test_an_unreadable_directory_is_reported(project: Path) -> None:
     with pytest.raises(RemoteError):
         list(go_modules.list_files(project / "go.mod"))

@@ -1,4 +1,4 @@
-"""The edge that runs helm: what it is given, what it says, and how it ends."""
+"""The edge that runs helm: its input, its errors, its end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def inputs(folder: Path) -> Inputs:
     )
 
 
-def test_values_go_through_a_file_of_this_user_alone(tmp_path: Path) -> None:
+def test_values_are_passed_in_a_private_file(tmp_path: Path) -> None:
     log = tmp_path / "log"
     chart = tmp_path / "chart"
     chart.mkdir()
@@ -48,7 +48,7 @@ def test_values_go_through_a_file_of_this_user_alone(tmp_path: Path) -> None:
     )
     given = found(tmp_path, script)
     asyncio.run(given.install("one", "ns", inputs(chart)))
-    # The driver of the environment does not reach helm: releases are in Secrets.
+    # The driver in the environment does not reach helm: releases are in Secrets.
     words, mode, values = log.read_text().splitlines()
     assert words.startswith(f"install one {chart} -n ns -f ")
     assert words.endswith("--set-string b.c=d --labels l=x")
@@ -86,7 +86,7 @@ def test_flags_follow_the_version_and_how_the_release_was_applied(tmp_path: Path
     ]
 
 
-def test_what_helm_says_is_the_error(tmp_path: Path) -> None:
+def test_the_output_of_helm_is_the_error(tmp_path: Path) -> None:
     noise = "echo 'WARNING: x' >&2; echo 'level=WARN msg=\"no\" error=\"no\"' >&2; "
     script = noise + "echo 'Error: Kubernetes cluster unreachable: no' >&2; exit 1"
     with pytest.raises(HelmError) as caught:
@@ -95,7 +95,7 @@ def test_what_helm_says_is_the_error(tmp_path: Path) -> None:
     assert caught.value.temporary
 
 
-def test_one_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+def test_a_stalled_helm_is_ended_with_its_children(tmp_path: Path) -> None:
     mark = tmp_path / "ended"
     script = f"trap 'echo x >{mark}; exit 1' TERM; sleep 60 & wait"
     limit = 0.5
@@ -108,7 +108,7 @@ def test_one_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     assert mark.read_text() == "x\n"
 
 
-def test_what_is_no_helm_is_refused(tmp_path: Path) -> None:
+def test_another_program_is_refused(tmp_path: Path) -> None:
     async def asked(name: str) -> Helm:
         return await helm.helm(name, environment={}, home=tmp_path)
 
@@ -119,7 +119,7 @@ def test_what_is_no_helm_is_refused(tmp_path: Path) -> None:
             asyncio.run(asked(program(tmp_path, script)))
 
 
-def test_charts_are_folders_or_packed(tmp_path: Path) -> None:
+def test_charts_are_directories_or_archives(tmp_path: Path) -> None:
     folder = tmp_path / "c"
     folder.mkdir()
     with pytest.raises(ConfigurationError, match="is not a chart"):

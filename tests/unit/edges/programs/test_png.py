@@ -1,4 +1,4 @@
-"""PNG from SVG, by whichever program is there."""
+"""PNG from SVG, by any available program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def program(folder: Path, name: str, script: str) -> dict[str, str]:
     return {"PATH": f"{folder}:/usr/bin:/bin"}
 
 
-def test_the_picture_is_what_the_program_writes(tmp_path: Path) -> None:
+def test_the_picture_is_the_output_of_the_program(tmp_path: Path) -> None:
     environment = program(tmp_path, "rsvg-convert", "printf '\\211PNG'; cat")
     assert asyncio.run(png.from_svg(SVG, environment)) == b"\x89PNG" + SVG
 

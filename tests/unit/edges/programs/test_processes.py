@@ -1,4 +1,4 @@
-"""A process in the foreground: its end, and the signals it is passed."""
+"""A process in the foreground: its end, and the signals that it receives."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def run(tmp_path: Path, code: str, **environment: str) -> int:
     return processes.run(words, folder=tmp_path, environment={**os.environ, **environment})
 
 
-def test_exit_code_is_the_process_s(tmp_path: Path) -> None:
+def test_the_exit_code_is_that_of_the_process(tmp_path: Path) -> None:
     assert run(tmp_path, "raise SystemExit(7)") == 7
 
 
-def test_end_by_a_signal_is_reported_as_a_shell_does(tmp_path: Path) -> None:
+def test_the_end_by_a_signal_is_reported_as_in_a_shell(tmp_path: Path) -> None:
     assert run(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)") == 137
 
 
-def test_it_runs_where_and_with_what_it_should(tmp_path: Path) -> None:
+def test_it_runs_in_the_given_directory_and_environment(tmp_path: Path) -> None:
     assert run(tmp_path, "import os; open(os.environ['X'], 'w').close()", X="made") == 0
     assert (tmp_path / "made").exists()
 
 
-def test_program_that_is_not_there_is_reported(tmp_path: Path) -> None:
+def test_a_missing_program_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"cannot run `/no/such`: no such file"):
         processes.run(["/no/such"], folder=tmp_path, environment={})
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_are_passed_on_once(tmp_path: Path, number: signal.Signals) -> None:
+def test_signals_are_forwarded_once(tmp_path: Path, number: signal.Signals) -> None:
     ready = tmp_path / "ready"
 
     def send() -> None:
@@ -65,7 +65,7 @@ def test_signals_are_passed_on_once(tmp_path: Path, number: signal.Signals) -> N
     assert signal.getsignal(number) is before
 
 
-def test_python_path_keeps_what_it_had() -> None:
+def test_python_path_keeps_its_entries() -> None:
     assert processes.path_with(Path("/a"), {}) == "/a"
     assert processes.path_with(Path("/a"), {"PYTHONPATH": "/b"}) == "/a:/b"
 

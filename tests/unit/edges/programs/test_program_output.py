@@ -1,4 +1,4 @@
-"""What programs print, and why there is nothing."""
+"""The output of programs, and why there is none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read(code: str, *, limit: int = MEGABYTE) -> bytes:
     return asyncio.run(program_output.read(words, os.environ, limit=limit))
 
 
-def test_the_output_is_read_whole_and_nothing_is_sent() -> None:
+def test_the_output_is_read_completely_and_stdin_is_empty() -> None:
     code = "import sys; sys.stdout.write(sys.stdin.read() + 'x' * 200_000)"
 
     assert read(code) == b"x" * 200_000
@@ -38,7 +38,7 @@ def test_a_program_that_fails_or_does_not_end_is_reported(code: str, message: st
 
 
 @pytest.mark.parametrize("command", [("no-such-program-here",), ("a\0b",)])
-def test_a_program_that_is_not_there_is_reported(command: tuple[str, ...]) -> None:
+def test_a_missing_program_is_reported(command: tuple[str, ...]) -> None:
     with pytest.raises(ConfigurationError, match="cannot run") as caught:
         asyncio.run(program_output.read(command, os.environ, limit=MEGABYTE))
     assert isinstance(caught.value, OlmkitError)

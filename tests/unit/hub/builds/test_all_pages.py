@@ -1,4 +1,4 @@
-"""The pages agree with the model of the catalog, and a faulty package costs its own pages only."""
+"""The pages agree with the model of the catalog, and an error only affects its own pages."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def shipped() -> Site:
     return site_of(("demo", catalogs.read(str(ROOT / "catalog"), valid=False)))
 
 
-def test_the_shipped_catalog_has_all_pages_and_no_failure(shipped: Site) -> None:
+def test_the_shipped_catalog_has_all_pages_and_no_error(shipped: Site) -> None:
     assert report_of(shipped) == []
     page = operator(shipped, "p/memcached-operator/")
     assert page.bundle in shipped.data["p/memcached-operator/package.json"]["shownBundle"]
@@ -139,7 +139,7 @@ def test_manifests_are_yaml_of_the_objects_that_olm_reads(shipped: Site) -> None
         assert variant.yaml in variant.command
 
 
-def test_an_older_version_is_pinned_and_approved_by_hand() -> None:
+def test_an_older_version_is_pinned_and_approved_manually() -> None:
     site = site_of(("demo", catalog_of(*blobs("cache"))))
     old = operator(site, "p/cache/cache.v1.0.0/")
     v0 = next(one for one in old.install.variants if one.olm == "v0")
@@ -154,18 +154,18 @@ def test_an_older_version_is_pinned_and_approved_by_hand() -> None:
     assert [one.label for one in head.menus.channels] == ["stable: 1.1.0 (default)"]
 
 
-def test_icons_are_recognised_by_their_bytes() -> None:
+def test_icons_are_recognized_by_their_bytes() -> None:
     site = site_of(("demo", catalog_of(*blobs("cache"))))
     (path,) = (one for one in site.files if one.endswith(".png"))
     assert operator(site, "p/cache/").icon == path
 
 
-def test_a_catalog_without_manifests_does_not_say_that_there_are_no_permissions() -> None:
+def test_without_manifests_a_page_does_not_say_that_there_are_no_permissions() -> None:
     site = site_of(("demo", catalog_of(*blobs("cache"))))
     assert operator(site, "p/cache/").permissions is None
 
 
-def test_deprecations_of_all_levels_are_shown_and_sort_last() -> None:
+def test_deprecations_of_all_levels_are_shown_and_sorted_last() -> None:
     deprecations = {
         "schema": "olm.deprecations",
         "package": "alpha",
@@ -181,7 +181,7 @@ def test_deprecations_of_all_levels_are_shown_and_sort_last() -> None:
     assert [one.message for one in found] == ["use zeta", "closed", "broken"]
 
 
-def test_null_fields_and_bad_annotations_cost_nothing_but_themselves() -> None:
+def test_null_fields_and_invalid_annotations_only_affect_themselves() -> None:
     bad = blobs(
         "bad",
         displayName=None,
@@ -207,7 +207,7 @@ def test_null_fields_and_bad_annotations_cost_nothing_but_themselves() -> None:
     assert any("not a valid name" in one for one in page.install.notes)
 
 
-def test_a_package_that_fails_costs_its_own_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_package_only_affects_its_own_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     read = markdown.plain
 
     def broken(text: str) -> str:
@@ -223,7 +223,7 @@ def test_a_package_that_fails_costs_its_own_pages(monkeypatch: pytest.MonkeyPatc
     assert {line.partition(":")[2].split(",")[0] for line in report_of(site)} == {" package bad"}
 
 
-def test_a_version_that_fails_costs_its_own_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_version_only_affects_its_own_page(monkeypatch: pytest.MonkeyPatch) -> None:
     page = operators.page
 
     def broken(record: Record, *rest: Any, **more: Any) -> OperatorPage:
@@ -248,7 +248,7 @@ def test_two_catalogs_do_not_merge_a_package() -> None:
     assert operator(site, "c/other/p/cache/").href == "c/other/p/cache/cache.v1.1.0/"
 
 
-def test_several_heads_and_a_missing_default_channel_are_said() -> None:
+def test_several_heads_and_a_missing_default_channel_are_reported() -> None:
     listed = blobs("cache")
     listed[0]["defaultChannel"] = "gone"
     listed[1]["entries"] = [{"name": "cache.v1.0.0"}, {"name": "cache.v1.1.0"}]
@@ -258,7 +258,7 @@ def test_several_heads_and_a_missing_default_channel_are_said() -> None:
     assert any("2 heads" in one for one in page.notices)
 
 
-def test_names_that_are_no_names_of_files_become_a_hash() -> None:
+def test_names_that_cannot_be_file_names_become_a_hash() -> None:
     assert paths.folder("memcached-operator") == "memcached-operator"
     for name in ("../../etc", "a/b", "", ".", "graph", "a\0b", "ä", "x" * 300):
         assert paths.folder(name).startswith("x")
@@ -276,7 +276,7 @@ def test_a_hostile_package_name_is_neither_a_path_nor_a_command() -> None:
 
 
 @pytest.mark.parametrize("name", ["v4.14", "v4.18"])
-def test_heads_channels_and_deprecations_of_real_catalogs_equal_the_model(
+def test_heads_channels_and_deprecations_of_real_catalogs_are_those_of_the_model(
     name: str, cases: Path
 ) -> None:
     catalog = catalogs.read(str(cases / "catalogs" / name), valid=False)
@@ -298,7 +298,7 @@ def test_heads_channels_and_deprecations_of_real_catalogs_equal_the_model(
             assert one["heads"] == list(links.heads(package.channels[one["name"]]))
 
 
-def test_a_channel_is_encoded_in_addresses() -> None:
+def test_a_channel_is_encoded_in_urls() -> None:
     assert paths.query("stable-v1.2_x~") == "stable-v1.2_x~"
     assert paths.query("a b/ä&") == "a%20b%2F%C3%A4%26"
     listed = blobs("cache")
@@ -310,7 +310,7 @@ def test_a_channel_is_encoded_in_addresses() -> None:
     assert shown["a b/c"] == "p/cache/cache.v1.0.0/?channel=a%20b%2Fc"
 
 
-def test_a_deprecated_head_names_the_newest_good_version() -> None:
+def test_a_deprecated_head_names_the_newest_version_that_is_not_deprecated() -> None:
     deprecated = {
         "schema": "olm.deprecations",
         "package": "cache",
@@ -324,7 +324,7 @@ def test_a_deprecated_head_names_the_newest_good_version() -> None:
     assert page.good.href == "p/cache/cache.v1.0.0/"
 
 
-def test_what_olm_v1_installs_without_a_channel_is_said() -> None:
+def test_the_version_that_olm_v1_installs_without_a_channel_is_named() -> None:
     listed = blobs("cache")
     page = operator(site_of(("demo", catalog_of(*listed))), "p/cache/")
     assert not any("no channel is requested" in note for note in page.install.notes)
@@ -336,7 +336,7 @@ def test_what_olm_v1_installs_without_a_channel_is_said() -> None:
     assert "`2.0.0`" in note
 
 
-def test_deprecations_of_what_does_not_exist_are_counted() -> None:
+def test_deprecations_of_missing_objects_are_counted() -> None:
     references = [
         {"schema": "olm.package"},
         {"schema": "olm.bundle", "name": "cache.v1.0.0"},
@@ -381,7 +381,7 @@ def test_lists_in_annotations_are_items() -> None:
     assert shown["Certified"] == [("soon", "")]
 
 
-def test_phases_of_support_are_those_of_the_shown_minor_version() -> None:
+def test_support_phases_are_those_of_the_shown_minor_version() -> None:
     phase = {"name": "Full support", "startDate": "2026-01-02T00:00:00Z", "endDate": "2027-01-02"}
     lifecycle = {
         "schema": "io.openshift.operators.lifecycles.v1alpha1",
@@ -430,7 +430,7 @@ def test_each_version_of_a_kind_has_all_its_own_examples() -> None:
     assert found == {"v1": ["a", "b"], "v1alpha1": ["old"]}
 
 
-def test_only_supported_modes_are_offered_with_what_they_need() -> None:
+def test_only_supported_install_modes_are_offered_with_their_objects() -> None:
     modes = [
         {"type": "AllNamespaces", "supported": False},
         {"type": "OwnNamespace", "supported": True},
@@ -447,7 +447,7 @@ def test_only_supported_modes_are_offered_with_what_they_need() -> None:
     assert "AllNamespaces" in v1.refusal[0]
 
 
-def test_platforms_have_their_namespaces_of_catalogs() -> None:
+def test_platforms_have_their_catalog_namespaces() -> None:
     page = operator(site_of(("demo", catalog_of(*blobs("cache")))), "p/cache/")
     found = {one.platform: one for one in page.install.variants if one.olm == "v0"}
     assert "sourceNamespace: olm\n" in found["kubernetes"].yaml
@@ -467,7 +467,7 @@ def test_the_template_of_a_namespace_comes_before_its_name() -> None:
     assert "team: a" in v0.yaml
 
 
-def test_edges_name_versions_and_the_channels_that_have_them() -> None:
+def test_edges_name_versions_and_their_channels() -> None:
     listed = blobs("cache")
     again = {**listed[1], "name": "fast"}
     site = site_of(("demo", catalog_of(*listed, again)))
@@ -482,7 +482,7 @@ def test_edges_name_versions_and_the_channels_that_have_them() -> None:
     )
 
 
-def test_a_kind_of_older_versions_has_a_page_too() -> None:
+def test_a_kind_of_older_versions_also_has_a_page() -> None:
     described = {"owned": [owned("v1")]}
     listed = blobs("cache", crdDescriptions=described)
     kind = {"group": "cache.example.com", "kind": "Cache", "version": "v1"}
@@ -497,13 +497,13 @@ def test_a_kind_of_older_versions_has_a_page_too() -> None:
     (provider,) = page.providers
     assert (provider.version, provider.href) == ("1.0.0", "p/cache/cache.v1.0.0/")
     assert [one.label for one in provider.api_versions] == ["v1"]
-    # No version states this one, so that there is no page to link to.
+    # No version has this one, so there is no page to link to.
     listed[2]["properties"].pop()
     (api,) = operator(site_of(("demo", catalog_of(*listed))), "p/cache/cache.v1.0.0/").apis
     assert api.href == ""
 
 
-def test_the_page_of_a_kind_says_which_versions_provide_it() -> None:
+def test_the_page_of_a_kind_names_the_versions_that_provide_it() -> None:
     listed = blobs("cache", crdDescriptions={"owned": [owned("v1")]})
     kind = {"group": "cache.example.com", "kind": "Cache", "version": "v1"}
     for one in listed[2:]:
@@ -526,7 +526,7 @@ def test_links_of_real_catalogs_lead_to_pages(name: str, cases: Path) -> None:
 
 
 def many_versions(count: int) -> list[dict[str, Any]]:
-    """`cache` with versions from 1.0.0 on, each of which replaces the one before it."""
+    """`cache` with versions from 1.0.0 on, each of which replaces the version before it."""
     package, channel, first, _ = blobs("cache")
     versions = [f"1.{number}.0" for number in range(count)]
     entries = [{"name": f"cache.v{one}"} for one in versions]
@@ -552,7 +552,7 @@ def test_a_page_of_an_older_version_does_not_repeat_a_long_table() -> None:
     assert "1.98.0" in [one.label for one in head.versions]
 
 
-def test_apis_that_are_the_same_in_several_versions_are_on_the_page_of_the_newest() -> None:
+def test_apis_that_are_equal_in_several_versions_are_on_the_page_of_the_newest() -> None:
     def owned(description: str) -> dict[str, Any]:
         described = {"name": "caches.example.com", "kind": "Cache", "version": "v1"}
         return {"owned": [{**described, "description": description}]}
@@ -581,7 +581,7 @@ def test_apis_that_are_the_same_in_several_versions_are_on_the_page_of_the_newes
     assert operator(site, "p/cache/").apis[0].description == "old"
 
 
-def test_what_olm_metadata_does_not_carry_is_not_a_difference() -> None:
+def test_values_that_csv_metadata_does_not_contain_are_not_a_difference() -> None:
     page = operator(site_of(("demo", catalog_of(*blobs("cache")))), "p/cache/cache.v1.1.0/")
     assert page.compare is not None
     assert [item.text for group in page.compare.groups for item in group.items] == []
@@ -612,7 +612,7 @@ def test_images_and_permissions_are_listed(shipped: Site) -> None:
     assert any("deployments" in one.text for one in listed)
 
 
-def test_a_fault_of_an_icon_is_a_letter_and_features_have_three_states() -> None:
+def test_an_invalid_icon_is_replaced_by_a_letter_and_features_have_three_states() -> None:
     features = "features.operators.openshift.io"
     notes = {f"{features}/disconnected": "true", f"{features}/fips-compliant": "false"}
     listed = blobs("cache", annotations=notes)
@@ -630,7 +630,7 @@ def test_a_fault_of_an_icon_is_a_letter_and_features_have_three_states() -> None
     assert dict(first.tiles[0].facets)["feature"] == ("disconnected",)
 
 
-def test_versions_without_a_way_to_the_head_are_marked() -> None:
+def test_versions_without_a_path_to_the_head_are_marked() -> None:
     listed = blobs("cog")
     listed[1]["entries"] = [
         {"name": "cog.v1.0.0"},

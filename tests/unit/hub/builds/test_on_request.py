@@ -1,4 +1,4 @@
-"""What is made when it is requested is what a build writes."""
+"""Pages on request are those of a build."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def source(folder: Path, name: str = "x") -> Source:
 
 
 def assert_same(*sources: Source) -> int:
-    """Each file that a build makes of the catalogs is found, and has the same bytes."""
+    """Each file of a build of the catalogs is found, and has the same bytes."""
     site = all_pages.build_site(sources, title=LOOK.title)
     served = OnRequest(sources, LOOK)
     expected = dict(site.files)
@@ -43,12 +43,12 @@ def assert_same(*sources: Source) -> int:
     return len(expected)
 
 
-def test_the_shipped_catalog_alone_and_with_another_one() -> None:
+def test_pages_of_the_shipped_catalog_alone_and_with_another_one_are_found() -> None:
     assert assert_same(source(ROOT / "catalog")) > 15
     assert assert_same(source(ROOT / "catalog", "a"), source(ROOT / "catalog", "b")) > 30
 
 
-def test_shared_catalogs(cases: Path) -> None:
+def test_pages_of_shared_catalogs_are_found(cases: Path) -> None:
     folders = sorted((cases / "catalogs").iterdir())
     for folder in folders[:: max(1, len(folders) // 4)]:
         assert_same(source(folder))
@@ -63,7 +63,9 @@ def test_other_paths_are_not_found(path: str) -> None:
     assert OnRequest([source(ROOT / "catalog")], LOOK).find(path) is None
 
 
-def test_a_package_and_a_version_that_fail_cost_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_package_or_version_only_affects_its_own_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     served = OnRequest([source(ROOT / "catalog")], LOOK)
     read = records.read_record
 
@@ -93,7 +95,7 @@ def test_a_package_and_a_version_that_fail_cost_themselves(monkeypatch: pytest.M
     assert b"could not be made" in make()
 
 
-def test_old_addresses() -> None:
+def test_old_urls_redirect() -> None:
     served = OnRequest([source(ROOT / "catalog")], LOOK)
     assert served.moved("operator/memcached-operator") == "p/memcached-operator/"
     assert served.moved("operator/memcached-operator/alpha") == (

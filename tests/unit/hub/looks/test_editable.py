@@ -1,4 +1,4 @@
-"""Marks in the instructions: they change nothing of the text, and are where the values are."""
+"""Marks in the instructions: they do not change the text, and are at the values."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_namespace_of_the_catalog_is_not_marked(pages: list[OperatorPage]) -
     assert "data-e=pin" in shown
 
 
-def test_the_head_names_itself_only_for_the_script(pages: list[OperatorPage]) -> None:
+def test_the_head_is_only_named_for_the_script(pages: list[OperatorPage]) -> None:
     page = next(one for one in pages if one.install.is_head)
     shown = joined(editable.manifests(page.install.variants[0], page.install))
     assert marks(shown, "approval") == ["Automatic"]
@@ -85,14 +85,14 @@ def test_watched_namespaces_are_marked(pages: list[OperatorPage]) -> None:
     assert marks(command, "watched") == ["my-namespace"]
 
 
-def test_only_a_shared_namespace_gets_what_another_one_needs(pages: list[OperatorPage]) -> None:
+def test_only_a_shared_namespace_gets_the_objects_of_another_one(pages: list[OperatorPage]) -> None:
     for one in pages[0].install.variants:
         shown = joined(editable.manifests(one, pages[0].install))
         is_shared = one.olm == "v0" and one.mode == "AllNamespaces"
         assert ("data-e=place" in shown) == is_shared
 
 
-def test_private_characters_of_a_publisher_open_no_mark() -> None:
+def test_private_characters_of_a_publisher_create_no_mark() -> None:
     text = "kind: Subscription\nspec:\n  channel: a\ue001b\ue000\n"
     variant = Variant(olm="v0", title="x", yaml=text, namespace="x")
     shown = joined(editable.manifests(variant, Install(channel="a")))
@@ -101,7 +101,7 @@ def test_private_characters_of_a_publisher_open_no_mark() -> None:
     assert "\ue001" not in shown
 
 
-def test_marks_and_colours_are_nested(pages: list[OperatorPage]) -> None:
+def test_marks_and_colors_are_nested(pages: list[OperatorPage]) -> None:
     for page in pages:
         for one in page.install.variants:
             open_: list[str] = []

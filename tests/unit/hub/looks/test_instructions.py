@@ -1,4 +1,4 @@
-"""The instructions of a page: each choice shows its variant, as it is, and nothing else."""
+"""The instructions of a page: each choice shows its variant and nothing else."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
 
 
 def write_catalog(folder: Path) -> Path:
-    """Two versions with all install modes, of which the older one is pinned."""
+    """Two versions with all install modes; the older one is pinned."""
     names = ("cache.v1.0.0", "cache.v1.1.0")
     metadata = {"installModes": [{"type": mode, "supported": True} for mode in MODES]}
     entries = [{"name": names[0]}, {"name": names[1], "replaces": names[0]}]
@@ -112,7 +112,7 @@ def test_the_instructions_of_all_modes_are_small(tmp_path: Path) -> None:
     for page in pages:
         assert len(page.install.variants) == 10
         assert_shown(page)
-        # One after the other, the variants are more than three times as large.
+        # The variants one after the other are more than three times as large.
         assert len(instructions(page).encode()) < MOST
 
 
@@ -136,7 +136,7 @@ def test_the_style_sheet_hides_what_each_choice_does_not_have(tmp_path: Path) ->
 
 
 def test_versions_and_packages_share_their_templates(tmp_path: Path) -> None:
-    """Names that are not plain are written where they are needed, with the quotes they need."""
+    """Special names are written where they are needed, with the required quotes."""
     page = operator_pages(write_catalog(tmp_path / "catalog"), Where(name="catalog"))[0]
     assert page.install.written == STAND_INS
     for name in ("cache.v1.1.0", "cache"):

@@ -1,4 +1,4 @@
-"""Descriptions come from outside: what a page shows of them, and what it never contains."""
+"""External descriptions: what a page shows of them, and what it never contains."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Reader(HTMLParser):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_no_active_content_passes(attack: str) -> None:
+def test_no_active_content_remains(attack: str) -> None:
     for text in (attack, f"# Title\n\n- {attack}\n\n| a |\n|---|\n| {attack} |\n", f"<p>{attack}"):
         reader = _Reader()
         reader.feed(markdown.description(text).html)
@@ -82,7 +82,7 @@ def test_an_image_becomes_a_link_with_its_alternative_text() -> None:
     assert ">Logo</a>" in shown
 
 
-def test_a_badge_inside_a_link_stays_one_link() -> None:
+def test_a_badge_inside_a_link_is_one_link() -> None:
     shown = markdown.description("[![build](https://example.com/b.svg)](https://example.com)").html
     assert shown.count("<a ") == 1
     assert ">build</a>" in shown
@@ -94,7 +94,7 @@ def test_relative_links_are_text() -> None:
     assert "guide" in shown
 
 
-def test_links_tell_other_sites_nothing() -> None:
+def test_links_send_no_referrer_to_other_sites() -> None:
     shown = markdown.description("[x](https://example.com)").html
     assert 'rel="noopener noreferrer nofollow ugc"' in shown
 
@@ -126,7 +126,7 @@ def test_four_headings_have_a_table_of_contents() -> None:
     ]
 
 
-def test_tables_and_code_scroll_by_keyboard() -> None:
+def test_tables_and_code_are_scrollable_with_the_keyboard() -> None:
     shown = markdown.description("| a |\n|---|\n| b |\n\n```\nx\n```\n").html
     assert '<div class="wide" tabindex="0"><table>' in shown
     assert '<pre tabindex="0">' in shown
@@ -149,26 +149,26 @@ def test_tables_and_code_scroll_by_keyboard() -> None:
     ],
     ids=lambda text: text[:6],
 )
-def test_hostile_texts_are_bounded(text: str) -> None:
+def test_hostile_texts_are_limited(text: str) -> None:
     start = time.process_time()
     shown = markdown.description(text).html
     assert time.process_time() - start < 10
     assert len(shown) < 2_000_000
 
 
-def test_what_takes_long_is_shown_as_written() -> None:
+def test_text_that_takes_long_is_shown_unrendered() -> None:
     shown = markdown.description("<div>" * 3000 + "<script>")
     assert shown.is_plain
     assert "<script>" not in shown.html
     assert shown.html.startswith("<pre")
 
 
-def test_invisible_characters_do_not_pass() -> None:
+def test_invisible_characters_are_removed() -> None:
     shown = markdown.description("a\u202eb\x00\x1b[31mc").html
     assert shown == "<p>a[U+202E]b[31mc</p>\n"
 
 
-def test_plain_words_for_summaries() -> None:
+def test_summaries_are_plain_text() -> None:
     assert markdown.plain("# Title\n\nSome **bold** & [link](https://example.com).") == (
         "Title Some bold & link ."
     )

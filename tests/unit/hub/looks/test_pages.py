@@ -1,4 +1,4 @@
-"""Pages as HTML: complete, the same for the same value, with nothing active from outside."""
+"""Pages as HTML: complete, reproducible, without active external content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VOID = {"meta", "link", "img", "input", "br", "hr", "rect", "circle", "path"}
 
 
 def _emptied(page: Page, **fields: Any) -> Any:
-    """The page with every text and list empty, except for `fields`."""
+    """The page with every string and list empty, except for `fields`."""
     empty: dict[str, Any] = {}
     for name in (field.name for field in dataclasses.fields(page)):
         value = getattr(page, name)
@@ -40,7 +40,7 @@ def _emptied(page: Page, **fields: Any) -> Any:
 
 
 class _Reader(HTMLParser):
-    """Elements with their attributes; fails when one is not closed."""
+    """Elements with their attributes; fails if one is not closed."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ def _html(path: str, page: Page, **options: Any) -> str:
 
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("is_hostile", [False, True], ids=["ordinary", "hostile"])
-def test_pages_are_well_formed_and_carry_nothing_active(path: str, is_hostile: bool) -> None:
+def test_pages_are_well_formed_and_have_no_active_content(path: str, is_hostile: bool) -> None:
     page = SAMPLE["hostile"](PAGES[path]) if is_hostile else PAGES[path]
     text = _html(path, page)
     reader = _Reader(text)
@@ -101,7 +101,7 @@ def test_pages_are_well_formed_and_carry_nothing_active(path: str, is_hostile: b
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_the_same_value_gives_the_same_page(path: str) -> None:
+def test_the_same_value_results_in_the_same_page(path: str) -> None:
     assert _html(path, PAGES[path]) == _html(path, SAMPLE["pages"]()[path])
 
 
@@ -117,12 +117,12 @@ def test_the_same_value_gives_the_same_page(path: str) -> None:
     ],
     ids=lambda page: type(page).__name__,
 )
-def test_pages_of_little_are_complete(page: Page) -> None:
+def test_pages_with_few_values_are_complete(page: Page) -> None:
     _Reader(_html("", page))
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_has_the_policy_and_no_absolute_link_of_the_hub(path: str) -> None:
+def test_every_page_has_the_policy_and_no_absolute_link_to_the_hub(path: str) -> None:
     text = _html(path, PAGES[path])
     assert "script-src &#39;self&#39;" in text or "script-src 'self'" in text
     assert "unsafe" not in environment.POLICY
@@ -141,14 +141,14 @@ def test_links_work_from_disk_and_are_short_on_a_server() -> None:
     assert "../../p/memcached-operator/graph/index.html" in operator
 
 
-def test_what_the_catalog_does_not_carry_is_not_called_none() -> None:
+def test_values_that_the_catalog_lacks_are_not_described_as_none() -> None:
     page = _emptied(OPERATOR, permissions=None)
     assert "does not carry the permissions" in _html("", page)
     page = _emptied(OPERATOR, permissions=())
     assert "requests no permissions" in _html("", page)
 
 
-def test_examples_that_cannot_be_read_are_shown_as_written() -> None:
+def test_unreadable_examples_are_shown_unchanged() -> None:
     page = _emptied(
         OPERATOR,
         examples_error="not JSON",
@@ -157,12 +157,12 @@ def test_examples_that_cannot_be_read_are_shown_as_written() -> None:
     assert "could not be read: not JSON" in _html("", page)
 
 
-def test_an_unknown_capability_is_shown_as_written() -> None:
+def test_an_unknown_capability_is_shown_unchanged() -> None:
     page = _emptied(OPERATOR, capability="Super")
     assert "Super (unknown level)" in _html("", page)
 
 
-def test_a_page_without_all_versions_says_so() -> None:
+def test_a_page_without_all_versions_names_it() -> None:
     newer = Newer(channel="stable", version="2.1.0", href="p/memcached-operator/")
     many = dataclasses.replace(OPERATOR, version_count=201, newer=newer)
     text = _html("", many)
@@ -190,20 +190,20 @@ def test_descriptors_of_a_large_api_are_limited() -> None:
     assert len(text) < 100_000
 
 
-def test_the_index_is_a_script_that_a_text_cannot_end() -> None:
+def test_the_index_is_a_script_that_no_text_can_end() -> None:
     assert files.index_script('[{"name":"</script>"}]') == (
         'window.hubIndex = [{"name":"\\u003c/script>"}];\n'
     )
 
 
-def test_the_shared_files_request_nothing_from_elsewhere() -> None:
+def test_the_shared_files_request_nothing_from_other_hosts() -> None:
     for name, data in files.shared().items():
         text = data.decode().replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?://|@import|url\(|innerHTML|eval\(", text), name
     assert sum(map(len, files.shared().values())) < 64_000
 
 
-def test_the_data_block_of_an_operator_is_its_own_json() -> None:
+def test_the_data_of_an_operator_is_its_own_json() -> None:
     for page in (OPERATOR, SAMPLE["hostile"](OPERATOR)):
         text = pages.html(page, site="x", root="../../", path="p/memcached-operator/")
         (block,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', text)
@@ -213,7 +213,7 @@ def test_the_data_block_of_an_operator_is_its_own_json() -> None:
         assert found["name"].startswith("Memcached")
 
 
-def test_a_badge_is_an_image_without_anything_active() -> None:
+def test_a_badge_is_an_image_without_active_content() -> None:
     text = badge.svg("cache", "1.2.3")
     assert "1.2.3" in text
     hostile = badge.svg(SAMPLE["HOSTILE"], "</text><script>\u202e")

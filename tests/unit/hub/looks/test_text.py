@@ -1,4 +1,4 @@
-"""Text and addresses from outside, as a page shows them."""
+"""External text and URLs, as a page shows them."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from olmkit.hub.looks import text
         None,
     ],
 )
-def test_what_is_not_an_absolute_address_is_not_linked(url: str | None) -> None:
+def test_a_url_that_is_not_absolute_is_not_linked(url: str | None) -> None:
     assert text.link(url) is None
 
 
 @pytest.mark.parametrize(
     "url", ["https://example.com/a?b#c", "http://[::1]:80/", "mailto:a@b.example"]
 )
-def test_absolute_addresses_are_linked(url: str) -> None:
+def test_absolute_urls_are_linked(url: str) -> None:
     assert text.link(f" {url} ") == url
 
 
-def test_hosts_of_other_scripts_are_shown_in_punycode() -> None:
+def test_hosts_in_other_scripts_are_shown_in_punycode() -> None:
     assert text.host("https://\u0435xample.com/x") == "xn--xample-2of.com"
     assert text.host("https://example.com:8080/x") == "example.com"
 
 
-def test_controls_go_and_direction_marks_are_visible() -> None:
+def test_control_characters_are_removed_and_direction_marks_are_visible() -> None:
     assert text.clean("a\u202eb\u2066c\x00\x9bd\r\ne") == "a[U+202E]b[U+2066]cd\ne"
 
 
@@ -64,7 +64,7 @@ def test_a_text_is_cut_after_a_word() -> None:
         ("", "?"),
     ],
 )
-def test_the_letter_of_a_tile(name: str, letter: str) -> None:
+def test_a_tile_has_the_letter_of_its_name(name: str, letter: str) -> None:
     assert text.letter(name) == letter
 
 
@@ -75,6 +75,6 @@ def test_code_in_messages_is_marked_and_escaped() -> None:
     assert text.code("one ` only") == "one ` only"
 
 
-def test_a_time_is_written_for_people() -> None:
+def test_a_time_is_written_for_users() -> None:
     assert text.moment("2026-05-06T07:08:09Z") == "2026-05-06 07:08 UTC"
     assert text.moment("Tuesday") == "Tuesday"

@@ -1,4 +1,4 @@
-"""Colours of YAML never change its text."""
+"""Colors of YAML never change its text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from olmkit.hub.looks import yaml_colors
         "a" * 300_000,
     ],
 )
-def test_the_text_stays(text: str) -> None:
+def test_the_text_is_unchanged(text: str) -> None:
     shown = str(yaml_colors.markup(text))
     assert html.unescape(re.sub("<[^>]*>", "", shown)) == text
 

@@ -1,4 +1,4 @@
-"""Facts of versions cover what `bundle diff` reports, and are written without loss."""
+"""Facts of versions have the differences of `bundle diff`, and are written without loss."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def contents(bundle: Bundle) -> Contents:
 
 
 def uncovered(package: Package, one: Bundle, other: Bundle) -> list[str]:
-    """Areas in which `bundle diff` finds something, and the facts do not differ."""
+    """Areas in which `bundle diff` finds a difference, and the facts do not differ."""
     old, new = contents(one), contents(other)
     assert old.bundle is not None
     assert new.bundle is not None
@@ -52,7 +52,7 @@ def uncovered(package: Package, one: Bundle, other: Bundle) -> list[str]:
     ]
 
 
-def test_the_shipped_versions_differ_as_bundle_diff_says() -> None:
+def test_the_shipped_versions_differ_as_in_bundle_diff() -> None:
     package = shipped().packages["memcached-operator"]
     new, old = upgrades.bundles(package)
     assert uncovered(package, old, new) == []
@@ -60,7 +60,7 @@ def test_the_shipped_versions_differ_as_bundle_diff_says() -> None:
 
 
 @pytest.mark.parametrize("name", ["v4.12", "v4.14", "v4.17", "v4.18", "v4.21"])
-def test_versions_of_real_catalogs_differ_as_bundle_diff_says(name: str, cases: Path) -> None:
+def test_versions_of_real_catalogs_differ_as_in_bundle_diff(name: str, cases: Path) -> None:
     found = catalogs.read(str(cases / "catalogs" / name), valid=False)
     for package in found.packages.values():
         listed = upgrades.bundles(package)
@@ -102,7 +102,7 @@ def rebuilt(data: Any) -> dict[str, set[tuple[int, str, str]]]:
     return made
 
 
-def test_what_is_written_gives_the_same_facts() -> None:
+def test_written_facts_are_read_back() -> None:
     wanted = {
         "a": frozenset({Fact(0, "x", "1"), Fact(1, "y", "")}),
         "b": frozenset({Fact(0, "x", "2")}),
@@ -117,7 +117,7 @@ def test_what_is_written_gives_the_same_facts() -> None:
     assert rebuilt(data) == {name: set(map(tuple, found)) for name, found in wanted.items()}
 
 
-def test_too_many_facts_cost_the_fields_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_facts_only_omit_the_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "_MOST", 3)
     place = comparison.titles().index("Fields")
     made = Facts()
@@ -127,8 +127,8 @@ def test_too_many_facts_cost_the_fields_only(monkeypatch: pytest.MonkeyPatch) ->
     assert rebuilt(made.data()) == {"a": {(0, "x", "")}, "b": {(0, "x", "")}}
 
 
-def test_the_page_is_there_for_two_versions_or_more() -> None:
-    assert paths.folder("compare") != "compare"  # a bundle of that name gets another folder
+def test_the_page_exists_for_two_versions_or_more() -> None:
+    assert paths.folder("compare") != "compare"  # a bundle with that name gets another directory
 
 
 def shipped() -> Catalog:

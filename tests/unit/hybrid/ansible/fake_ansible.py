@@ -1,7 +1,7 @@
-"""Prints what ansible-runner prints, for a play that does what the spec of the object says.
+"""Prints the output of ansible-runner for a play that the spec of the object describes.
 
-`fail`: a message to fail with; `hang`: seconds; `secret`: the name of a Secret to read and print;
-`config`: the name of a ConfigMap to make; `again`: when to run again; `die`: ends itself;
+`fail`: the message of a failure; `hang`: seconds; `secret`: the name of a Secret to read and print;
+`config`: the name of a ConfigMap to create; `again`: when to run again; `die`: ends itself;
 `wait`: a file to wait for.
 """
 
@@ -39,9 +39,9 @@ def say(type_: str, **data: Any) -> None:
 
 
 def play(spec: dict[str, Any], namespace: str) -> str:
-    """What the run fails with; empty: nothing."""
+    """Return the message of a failure, or an empty string."""
     if spec.get("hang"):
-        # Its own child outlives it, unless the session ends.
+        # Its own child survives, unless the session ends.
         child = subprocess.Popen(["sleep", str(spec["hang"])])
         (FOLDER.parent / "child").write_text(str(child.pid))
         time.sleep(spec["hang"])

@@ -1,4 +1,4 @@
-"""Forks on request, as with Ansible; each process becomes the program of the first arguments.
+"""Forks on request, as with Ansible; each process runs the program of the first arguments.
 
 It gets the arguments of ansible-runner, then those of ansible-playbook.
 """

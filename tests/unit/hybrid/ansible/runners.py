@@ -1,4 +1,4 @@
-"""Both ways to start runs, with a program that acts as Ansible."""
+"""Both ways to start runs, with a program that replaces Ansible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORKS = Path(__file__).parent / "fake_forks.py"
 def runner(
     name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path
 ) -> Runner:
-    """That of the name; `command` starts the program."""
+    """Return the runner with this name; `command` starts the program."""
     if name == "fork":
         forks = (sys.executable, str(_FORKS), *command)
         return ForkRunner(command=forks, environment=environment, folder=folder / "forks")

@@ -1,4 +1,4 @@
-"""An Ansible operator as a whole when things go wrong around it, on the API server double."""
+"""An Ansible operator as a whole with failures around it, on the API server double."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ RESOURCES = [
 HERE = Path(__file__).parent
 FAKE = (sys.executable, str(HERE / "fake_ansible.py"))
 both = pytest.mark.parametrize("runner", runners.NAMES)
-LIMIT = 300.0  # seconds; a busy machine takes its time
+LIMIT = 300.0  # seconds; a busy machine needs time
 
 
 @dataclass(eq=False)
 class Rig:
-    """The double, a client of it, and what is between it and the operator."""
+    """The double, a client of it, and the proxy between it and the operator."""
 
     folder: Path
     client: Client
@@ -112,7 +112,7 @@ class Rig:
         return any(one["type"] == type_ and one["status"] == "True" for one in listed)
 
     def errors(self) -> int:
-        """How many passes raised an error."""
+        """Return how many passes raised an error."""
         line = 'controller_runtime_reconcile_errors_total{controller="cache-v1-controller"} '
         return int(float(self.registry.render().partition(line)[2].partition("\n")[0] or 0))
 
@@ -136,7 +136,9 @@ async def rig(folder: Path, runner: str = runners.NAMES[0]) -> AsyncIterator[Rig
 
 
 @both
-def test_two_hundred_objects_have_one_run_each_four_at_a_time(tmp_path: Path, runner: str) -> None:
+def test_two_hundred_objects_have_one_run_each_with_four_at_a_time(
+    tmp_path: Path, runner: str
+) -> None:
     async def story() -> None:
         async with rig(tmp_path, runner) as found:
             names = [f"one-{number}" for number in range(200)]
@@ -171,7 +173,7 @@ def test_two_hundred_objects_have_one_run_each_four_at_a_time(tmp_path: Path, ru
 
 
 @both
-def test_an_api_server_that_goes_away_in_a_run_costs_one_more_run(
+def test_an_api_server_that_stops_during_a_run_causes_one_more_run(
     tmp_path: Path, runner: str
 ) -> None:
     async def story() -> None:
@@ -182,7 +184,7 @@ def test_an_api_server_that_goes_away_in_a_run_costs_one_more_run(
                 await until(found.left("waits").exists, seconds=LIMIT)
                 found.is_away = True
                 go.touch()
-                # Its request fails, so it ends; what came of it cannot be written.
+                # The run's request fails, so it ends; its result cannot be written.
                 calls = found.left("calls")
                 await until(lambda: found.errors() >= 1, seconds=LIMIT)
                 assert await found.config("made") is None
@@ -198,7 +200,7 @@ def test_an_api_server_that_goes_away_in_a_run_costs_one_more_run(
     asyncio.run(story())
 
 
-def test_a_run_that_its_operator_left_behind_reaches_nothing(tmp_path: Path) -> None:
+def test_a_run_that_its_operator_left_cannot_reach_the_cluster(tmp_path: Path) -> None:
     async def story() -> None:
         async with rig(tmp_path) as found:
             go = tmp_path / "go"
@@ -260,7 +262,7 @@ def test_a_run_that_its_operator_left_behind_reaches_nothing(tmp_path: Path) -> 
 
 
 @both
-def test_an_object_that_goes_in_a_run_is_done_with(tmp_path: Path, runner: str) -> None:
+def test_a_deleted_object_of_a_run_is_not_reconciled_again(tmp_path: Path, runner: str) -> None:
     async def story() -> None:
         async with rig(tmp_path, runner) as found:
             go = tmp_path / "go"

@@ -1,4 +1,4 @@
-"""Requests of a run: what they are for, and the owner of what they create."""
+"""Requests of a run: their meaning, and the owner of the objects that they create."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_path_has_its_parts(path: str, expected: tuple[str, ...] | None) -> No
     assert parts == expected
 
 
-def test_only_posts_and_applies_create() -> None:
+def test_only_post_and_apply_create_objects() -> None:
     path = ApiPath(group="", version="v1", plural="configmaps", namespace="ns", name="a")
     assert injection.creates("POST", path, "application/json")
     assert injection.creates("PATCH", path, "application/apply-patch+yaml")
@@ -66,7 +66,7 @@ def test_an_object_next_to_its_owner_gets_a_reference() -> None:
 
 
 @pytest.mark.parametrize("namespace", ["", "elsewhere"])
-def test_elsewhere_annotations_name_the_owner(namespace: str) -> None:
+def test_in_another_namespace_annotations_name_the_owner(namespace: str) -> None:
     manifest = {"metadata": {"annotations": {"a": "b"}}}
     made = injection.add_owner(manifest, OWNER, namespace=namespace)
     assert made["metadata"]["annotations"] == {
@@ -83,12 +83,12 @@ def test_elsewhere_annotations_name_the_owner(namespace: str) -> None:
     )
 
 
-def test_an_owner_without_namespace_owns_anything() -> None:
+def test_an_owner_without_a_namespace_can_own_any_object() -> None:
     owner = {**OWNER, "metadata": {"name": "one", "uid": "u-1"}}
     made = injection.add_owner({}, owner, namespace="elsewhere")
     assert [one["uid"] for one in made["metadata"]["ownerReferences"]] == ["u-1"]
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b"{", b'{"metadata": []}'])
-def test_what_is_no_object_is_none(body: bytes) -> None:
+def test_another_value_is_not_an_object(body: bytes) -> None:
     assert injection.read(body) is None

@@ -1,4 +1,4 @@
-"""The modules of `operator_sdk.util`: as Ansible runs them, on the API server double."""
+"""The modules of `operator_sdk.util` as Ansible runs them, on the API server double."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_condition_replaces_the_one_of_its_type() -> None:
     assert status_module().wanted(present, {"a": 1}, [], now=NOW, replace=True) == {"a": 1}
 
 
-def test_fields_are_merged_and_null_removes() -> None:
+def test_fields_are_merged_and_null_removes_a_field() -> None:
     present = {"a": {"b": 1, "c": 2}, "d": 3}
     found = status_module().wanted(present, {"a": {"b": None, "e": 4}, "d": None}, [], now=NOW)
     assert found == {"a": {"c": 2, "e": 4}}
@@ -89,7 +89,7 @@ def test_fields_are_merged_and_null_removes() -> None:
         ({"type": "Ready", "status": "True", "lastTransitionTime": "now"}, "must be a time"),
     ],
 )
-def test_what_is_not_a_condition_is_said(condition: dict[str, Any], said: str) -> None:
+def test_an_invalid_condition_is_reported(condition: dict[str, Any], said: str) -> None:
     assert said in status_module().fault([condition])
 
 
@@ -99,7 +99,7 @@ class Rig:
     client: Client
 
     async def module(self, module: str, /, *words: str, **options: Any) -> dict[str, Any]:
-        """What the module of this name returns."""
+        """Return the result of the module with this name."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "ansible.cli.adhoc", "localhost", "-c", "local"),
             *("-m", f"operator_sdk.util.{module}", "-a", json.dumps(options), *words),
@@ -170,7 +170,7 @@ def test_a_play_writes_the_status_once(tmp_path: Path) -> None:
 
 
 @needs_ansible
-def test_faults_of_a_status_are_those_of_the_task(tmp_path: Path) -> None:
+def test_errors_of_a_status_are_those_of_the_task(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         gone = await rig.module("k8s_status", **{**CACHE_ONE, "name": "gone"}, status={"a": 1})
         assert gone["status"] == 404
@@ -184,7 +184,7 @@ def test_faults_of_a_status_are_those_of_the_task(tmp_path: Path) -> None:
 
 
 @needs_ansible
-def test_an_event_is_counted_and_a_time_is_told(tmp_path: Path) -> None:
+def test_an_event_is_counted_and_its_time_is_returned(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         event = {
             "name": "started",

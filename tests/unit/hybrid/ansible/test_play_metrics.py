@@ -1,4 +1,4 @@
-"""Metrics that plays report: what they do, and what is refused."""
+"""Metrics that plays report: their effect, and refused reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from olmkit.runtime.metrics import Registry
 
 
 def taken(*values: dict[str, Any]) -> list[str]:
-    """The lines of the series that plays have made with these."""
+    """Return the lines of the time series after these reports."""
     registry = Registry()
     metrics = PlayMetrics(registry, clock=lambda: 7.0)
     for value in values:
@@ -40,7 +40,7 @@ def test_a_report_changes_the_metric(orders: list[dict[str, Any]], lines: list[s
     assert taken(*orders) == lines
 
 
-def test_a_histogram_has_the_bounds_of_go() -> None:
+def test_a_histogram_has_the_buckets_of_go() -> None:
     lines = taken({"histogram": {"observe": 0.3}})
     assert 'it_bucket{le="0.25"} 0.0' in lines
     assert 'it_bucket{le="0.5"} 1.0' in lines
@@ -60,7 +60,7 @@ def test_a_histogram_has_the_bounds_of_go() -> None:
         ({"name": "known", "gauge": {}}, "is a counter"),
     ],
 )
-def test_what_is_not_a_report_is_refused(value: Any, said: str) -> None:
+def test_an_invalid_report_is_refused(value: Any, said: str) -> None:
     registry = Registry()
     registry.gauge("mine", "of the operator")
     metrics = PlayMetrics(registry)
@@ -78,7 +78,7 @@ def test_their_number_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
         metrics.take({"name": "b", "gauge": {}})
 
 
-def test_the_inbox_answers_what_it_could_not_take() -> None:
+def test_the_server_answers_what_it_could_not_accept() -> None:
     def post(port: int, data: bytes) -> tuple[int, Any]:
         url = f"http://127.0.0.1:{port}/metrics"
         try:
@@ -97,7 +97,7 @@ def test_the_inbox_answers_what_it_could_not_take() -> None:
         code, said = await asyncio.to_thread(post, inbox.port, b"{}")
         assert (code, "not the name" in said["message"]) == (400, True)
         assert (await asyncio.to_thread(post, inbox.port, b"{"))[0] == 400
-        # A second one on the same port: the operator works without.
+        # A second one on the same port: the operator works without it.
         await JsonInbox("metrics", inbox.port, "/metrics", metrics.take).run()
         task.cancel()
 

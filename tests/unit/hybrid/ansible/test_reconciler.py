@@ -1,4 +1,4 @@
-"""Passes over one object, on the API server double with a program that acts as ansible-runner."""
+"""Passes over one object, on the API server double with a program that replaces ansible-runner."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def start(name: str, folder: Path, test: Callable[[Rig], Awaitable[None]]) -> No
     asyncio.run(whole())
 
 
-def test_a_run_makes_what_belongs_to_the_object(run: Start, tmp_path: Path) -> None:
+def test_a_run_creates_the_dependents_of_the_object(run: Start, tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         seen: list[tuple[bool, float]] = []
         rig.reconciler.observe = lambda ok, seconds: seen.append((ok, seconds))
@@ -200,7 +200,7 @@ def test_the_whole_output_is_logged_on_request_without_secrets(
     run(tmp_path, story)
 
 
-def test_a_run_that_hangs_or_dies_is_a_failure(run: Start, tmp_path: Path) -> None:
+def test_a_run_that_stalls_or_is_killed_is_a_failure(run: Start, tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.create(hang=60)
         rig.change(timeout=5)
@@ -217,7 +217,7 @@ def test_a_run_that_hangs_or_dies_is_a_failure(run: Start, tmp_path: Path) -> No
     run(tmp_path, story)
 
 
-def test_the_finalizer_goes_after_a_run_that_succeeds(run: Start, tmp_path: Path) -> None:
+def test_the_finalizer_is_removed_after_a_successful_run(run: Start, tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         rig.change(finalizer=END)
         await rig.create()
@@ -239,7 +239,7 @@ def test_the_finalizer_goes_after_a_run_that_succeeds(run: Start, tmp_path: Path
     run(tmp_path, story)
 
 
-def test_a_run_whose_object_was_deleted_meanwhile_has_not_failed(
+def test_a_run_whose_object_was_deleted_in_the_meantime_has_not_failed(
     run: Start, tmp_path: Path
 ) -> None:
     async def story(rig: Rig) -> None:
@@ -255,7 +255,7 @@ def test_a_run_whose_object_was_deleted_meanwhile_has_not_failed(
     run(tmp_path, story)
 
 
-def test_annotations_and_the_play_say_when_the_next_run_is(run: Start, tmp_path: Path) -> None:
+def test_annotations_and_the_play_decide_when_the_next_run_is(run: Start, tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         prefix = "ansible.sdk.operatorframework.io"
         await rig.create({f"{prefix}/reconcile-period": "1m", f"{prefix}/verbosity": "4"}, again="")
@@ -273,7 +273,7 @@ def test_annotations_and_the_play_say_when_the_next_run_is(run: Start, tmp_path:
     run(tmp_path, story)
 
 
-def test_the_status_may_belong_to_the_play_alone(run: Start, tmp_path: Path) -> None:
+def test_the_play_alone_can_write_the_status(run: Start, tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         rig.change(manages_status=False)
         await rig.create(fail="broken")
@@ -284,7 +284,7 @@ def test_the_status_may_belong_to_the_play_alone(run: Start, tmp_path: Path) -> 
     run(tmp_path, story)
 
 
-def test_objects_that_are_not_selected_are_left_alone(run: Start, tmp_path: Path) -> None:
+def test_objects_that_are_not_selected_are_ignored(run: Start, tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         rig.change(selector=LabelSelector.parse("a=b"))
         await rig.create()
@@ -302,7 +302,7 @@ def test_check_mode_writes_nothing(run: Start, tmp_path: Path) -> None:
         assert line == "error: 403: check mode writes nothing without `dryRun=All`"
         assert await rig.client.get(CONFIG, Request("made", "ns")) is None
         assert await rig.conditions() == {}
-        # ansible-runner reads them in a file.
+        # ansible-runner reads them from a file.
         place = tmp_path / "runs/demo.example.com/v1/Cache/ns/one/env/cmdline"
         words = place.read_text() if place.exists() else rig.left("calls")
         assert "--check --diff" in words
@@ -326,7 +326,7 @@ def test_a_cancelled_pass_ends_its_run(run: Start, tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
-def test_a_run_without_a_place_for_its_files_is_a_failure(run: Start, tmp_path: Path) -> None:
+def test_a_run_without_a_directory_for_its_files_is_a_failure(run: Start, tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         (tmp_path / "file").touch()
         rig.reconciler.settings = replace(
@@ -365,7 +365,7 @@ def test_an_object_that_is_nested_too_deeply_is_a_failure(
     run(tmp_path, story)
 
 
-def test_what_a_run_leaves_is_masked_in_parts(
+def test_the_kept_files_of_a_run_are_masked_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "_PART", 8)
@@ -393,7 +393,9 @@ def test_what_a_run_leaves_is_masked_in_parts(
     assert sorted(one.name for one in left.iterdir()) == ["status", "stdout"]
 
 
-def test_what_cannot_be_masked_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_masked_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 

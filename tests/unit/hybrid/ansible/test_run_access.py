@@ -1,4 +1,4 @@
-"""What a run may do, and what is learnt from its requests."""
+"""What a run is allowed to do, and what its requests show."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_kinds_of_the_blacklist_get_an_owner_and_no_watch() -> None:
         ("/api/v1/namespaces/ns/pods/a/eviction", '{"kind": "Eviction"}'),
     ],
 )
-def test_what_is_not_stored_stays_as_it_is(path: str, body: str) -> None:
+def test_objects_that_are_not_stored_are_unchanged(path: str, body: str) -> None:
     access = RunAccess(owner=OWNER)
     request = GrantedRequest(
         method="POST", path=path, body=body.encode(), content_type="application/json"
@@ -75,7 +75,7 @@ def test_what_is_not_stored_stays_as_it_is(path: str, body: str) -> None:
     assert asyncio.run(access.prepared(request)) == request
 
 
-def test_check_mode_refuses_what_would_be_stored() -> None:
+def test_check_mode_refuses_requests_that_would_store_an_object() -> None:
     access = RunAccess(owner=OWNER, is_check=True)
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         for query in ("", "dryRun=", "xdryRun=All", "dryRun=Allx"):
@@ -100,7 +100,7 @@ def test_values_of_secrets_are_known_from_requests_and_answers() -> None:
     assert set(access.secrets) == {"from-the-play", "aGlkZGVuLXdvcmQ=", "hidden-word"}
 
 
-def test_a_read_of_what_belongs_to_the_object_says_again_what_is_watched() -> None:
+def test_reading_a_dependent_watches_it_again() -> None:
     watched: list[GVK] = []
 
     async def watch(gvk: GVK) -> None:

@@ -1,4 +1,4 @@
-"""Events of a run, and what comes of them."""
+"""Events of a run, and their result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def outcome(*events: run_events.Event) -> Outcome:
 FAILED = event("runner_on_failed", task="t", task_action="fail", res={"msg": "broken"})
 
 
-def test_a_run_that_ends_well_has_the_counts_of_localhost() -> None:
+def test_a_successful_run_has_the_counts_of_localhost() -> None:
     found = outcome(event("playbook_on_stats", ok={"localhost": 2, "other": 9}, changed={}))
     assert found.is_success
     assert found.result() == {
@@ -54,7 +54,7 @@ def test_a_run_without_its_last_event_is_not_finished() -> None:
     assert not outcome(event("runner_on_ok")).is_success
 
 
-def test_the_last_period_wins_and_later_failures_count() -> None:
+def test_the_last_interval_counts_and_later_failures_too() -> None:
     def asked(period: str) -> run_events.Event:
         return event("runner_on_ok", task_action="requeue_after", res={"period": period})
 
@@ -64,11 +64,11 @@ def test_the_last_period_wins_and_later_failures_count() -> None:
 
 
 @pytest.mark.parametrize("line", [b"", b"text", b"[1]", b"{}", b'{"event": 1}', b"[" * 100_000])
-def test_other_output_is_no_event(line: bytes) -> None:
+def test_other_output_is_not_an_event(line: bytes) -> None:
     assert run_events.parse(line) is None
 
 
-def test_facts_and_differences_of_a_task() -> None:
+def test_the_facts_and_differences_of_a_task_are_read() -> None:
     changed = event(
         "runner_on_ok",
         task="write it",
@@ -89,7 +89,7 @@ def test_facts_and_differences_of_a_task() -> None:
     assert run_events.differences(FAILED) == []
 
 
-def test_a_difference_leaves_out_what_the_api_server_keeps() -> None:
+def test_a_difference_omits_fields_that_the_api_server_sets() -> None:
     kept = {"managedFields": [{"manager": "m"}], "resourceVersion": "7"}
     diff = {
         "before": {"data": {"a": "1"}, "metadata": kept},
@@ -103,7 +103,7 @@ def test_a_difference_leaves_out_what_the_api_server_keeps() -> None:
     assert '-     "a": "1"' in text
 
 
-def test_secrets_are_hidden_also_as_json_writes_them() -> None:
+def test_secrets_are_also_masked_in_json() -> None:
     secrets = ['pass"word\nnext']
     text = f"it is {secrets[0]} or {json.dumps(secrets[0])}"
     assert run_events.hidden(text, secrets) == 'it is *** or "***"'

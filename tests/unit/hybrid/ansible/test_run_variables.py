@@ -1,4 +1,4 @@
-"""The extra variables of a run: which ones, and a file in which nothing is a template."""
+"""The extra variables of a run, in a file in which no value is a template."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWNER = {
 
 
 class Loader(yaml.SafeLoader):
-    """Reads the tag of Ansible as Ansible does: what is below it is found out again."""
+    """Reads the tag of Ansible as Ansible does: it marks the values below it."""
 
 
 class Unsafe(dict[str, Any]):
@@ -42,7 +42,7 @@ Loader.add_constructor("!unsafe", _unsafe)
 
 
 def loaded(data: bytes) -> Any:
-    # As JSON, Ansible would take it for its own types.
+    # As JSON, Ansible would read it as its own types.
     with pytest.raises(json.JSONDecodeError):
         json.loads(data)
     return yaml.load(data, Loader)  # noqa: S506 - a subclass of the safe one
@@ -65,7 +65,7 @@ def test_the_variables_of_an_object_are_those_of_ansible_operator() -> None:
     ]
 
 
-def test_what_comes_from_the_object_is_unsafe_and_the_rest_is_not() -> None:
+def test_values_of_the_object_are_unsafe_and_the_others_are_not() -> None:
     found = run_variables.object_variables(OWNER, snake_case_names=True)
     data, trusted = run_variables.files(found, {"size_gi": "{{ 1 + 1 }}"}, is_unsafe=True)
     assert loaded(trusted) == {"size_gi": "{{ 1 + 1 }}"}
@@ -94,7 +94,7 @@ def test_what_comes_from_the_object_is_unsafe_and_the_rest_is_not() -> None:
         [True, False, None, 2],
     ],
 )
-def test_what_is_written_is_read_as_it_was(value: Any) -> None:
+def test_written_values_are_read_back(value: Any) -> None:
     data = loaded(run_variables.files({"it": value}, {}, is_unsafe=True)[0])
     assert data == {"it": value}
     assert repr(data["it"]) == repr(value)  # `1` is neither `"1"` nor `True`
@@ -107,7 +107,7 @@ def test_without_the_mark_it_is_the_same_without_the_tag() -> None:
     assert not isinstance(loaded(data), Unsafe)
 
 
-def test_names_of_ansible_are_found() -> None:
+def test_variables_with_names_of_ansible_are_found() -> None:
     found = {"ansible_python_interpreter": "x", "ansible_operator_meta": {}, "size": 1}
     assert run_variables.find_reserved(found) == ["ansible_python_interpreter"]
 
@@ -131,7 +131,7 @@ for name in sys.argv[1:]:
 
 
 @pytest.mark.skipif(find_spec("ansible") is None, reason="needs the extra `ansible`")
-def test_ansible_itself_trusts_nothing_of_the_object(tmp_path: Path) -> None:
+def test_ansible_itself_evaluates_no_value_of_the_object(tmp_path: Path) -> None:
     value = {
         "a": "{{ 7 * 7 }}",
         "n": ["2", "true", 2, 1e300, None, {"deep": "{{ 1 }}"}],

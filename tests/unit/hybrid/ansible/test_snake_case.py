@@ -34,11 +34,11 @@ from olmkit.hybrid.ansible import snake_case
         ("", ""),
     ],
 )
-def test_a_name_becomes_that_of_a_variable(name: str, expected: str) -> None:
+def test_a_name_is_converted_to_that_of_a_variable(name: str, expected: str) -> None:
     assert snake_case.convert(name) == expected
 
 
-def test_keys_at_any_depth_are_converted_and_values_stay() -> None:
+def test_keys_at_any_depth_are_converted_and_values_are_not() -> None:
     spec = {"sizeGi": 3, "podLabels": {"a-b": "keepMe"}, "listOf": [{"innerKey": ["aB"]}]}
     assert snake_case.convert_keys(spec) == {
         "size_gi": 3,
@@ -47,6 +47,6 @@ def test_keys_at_any_depth_are_converted_and_values_stay() -> None:
     }
 
 
-def test_of_two_fields_with_one_name_the_same_one_wins_always() -> None:
+def test_of_two_fields_with_one_name_always_the_same_one_is_used() -> None:
     assert snake_case.convert_keys({"a_b": 1, "a-b": 2}) == {"a_b": 1}
     assert snake_case.convert_keys({"a-b": 2, "a_b": 1}) == {"a_b": 1}

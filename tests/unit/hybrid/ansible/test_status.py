@@ -1,4 +1,4 @@
-"""Conditions of an object that Ansible runs for."""
+"""Conditions of an object that Ansible reconciles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def shown(status: ansible_status.Status) -> dict[str, tuple[str, str, str]]:
     }
 
 
-def test_conditions_of_the_first_run_that_succeeds() -> None:
+def test_the_first_successful_run_has_its_conditions() -> None:
     status = ansible_status.of({"status": {"nodes": ["a"]}})
     ansible_status.started(status, now=OLD)
     assert shown(status) == {"Running": ("True", "Running", "Running reconciliation")}
@@ -45,17 +45,17 @@ def test_a_failure_keeps_its_message_until_a_run_succeeds() -> None:
     assert shown(status)["Failure"] == ("True", "Failed", "broken")
     ansible_status.succeeded(status, RESULT, now=NOW)
     ansible_status.started(status, now=NOW)
-    # A reason of what is no longer true would mislead.
+    # The reason of a condition that is no longer true would mislead.
     assert shown(status)["Successful"] == ("False", "", "")
 
 
-def test_without_a_run_only_the_failure_is_new() -> None:
+def test_without_a_run_only_the_failure_changes() -> None:
     status = ansible_status.of({})
     ansible_status.not_run(status, now=NOW)
     assert shown(status) == {"Failure": ("True", "Failed", "Unable to run reconciliation")}
 
 
-def test_conditions_of_others_stay() -> None:
+def test_conditions_of_other_controllers_are_kept() -> None:
     other = {"type": "Ready", "status": "True", "unknown": 1}
     status = ansible_status.of({"status": {"conditions": [other, "rubbish"]}})
     ansible_status.started(status, now=NOW)

@@ -1,4 +1,4 @@
-"""`watches.yaml` of an Ansible operator: keys, defaults, and what is said of faults."""
+"""`watches.yaml` of an Ansible operator: keys, defaults, errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def findings(text: str) -> list[str]:
     return [f"{one.rule} {one.at}: {one.message}" for one in found]
 
 
-def test_an_entry_has_the_defaults_of_ansible_operator_but_is_unsafe() -> None:
+def test_an_entry_has_the_defaults_of_ansible_operator_but_values_are_unsafe() -> None:
     (entry,) = ansible_watches.read((KIND + "  role: memcached\n").encode(), {}).entries
     assert entry.gvk == GVK(group="cache.example.com", version="v1", kind="Memcached")
     assert (entry.role, entry.playbook, entry.finalizer) == ("memcached", "", None)
@@ -25,7 +25,7 @@ def test_an_entry_has_the_defaults_of_ansible_operator_but_is_unsafe() -> None:
     assert entry.is_unsafe
 
 
-def test_all_keys_are_read_whatever_their_case() -> None:
+def test_all_keys_are_read_in_any_case() -> None:
     text = KIND + (
         "  Playbook: ${PLAY}/it.yml\n"
         "  vars: {a: $UNSET, b: 1}\n"
@@ -68,6 +68,6 @@ def test_all_keys_are_read_whatever_their_case() -> None:
         ("  role: r\n  maxRunnerArtifacts: -1\n", "`maxRunnerArtifacts` must be a number above 0"),
     ],
 )
-def test_faults_have_a_place(text: str, expected: str) -> None:
+def test_errors_have_a_place(text: str, expected: str) -> None:
     (found,) = findings(text)
     assert expected in found

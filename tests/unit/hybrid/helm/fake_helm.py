@@ -81,7 +81,7 @@ def main(words: list[str]) -> int:
         "data": {"size": values["size"]},
     }
     if values["size"] == "taken" and words[0] == "install":
-        # Another operator was quicker.
+        # Another operator was faster.
         call("POST", secrets, secret(name, 1, "deployed", json.dumps(config), ""))
         sys.stderr.write("Error: INSTALLATION FAILED: cannot re-use a name that is still in use\n")
         return 1

@@ -1,4 +1,4 @@
-"""Who owns what a chart made, and what differs."""
+"""The owners of a chart's objects, and their drift."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def test_other_objects_get_annotations() -> None:
         assert "ownerReferences" not in found["metadata"]
 
 
-def test_an_object_that_is_kept_is_known() -> None:
+def test_a_kept_object_is_recognized() -> None:
     assert drift.is_kept(live(annotations={"helm.sh/resource-policy": "keep"}))
     assert not drift.is_kept(live())
 
 
-def test_what_the_server_keeps_is_no_difference() -> None:
+def test_fields_that_the_server_sets_are_not_drift() -> None:
     one = live(resourceVersion="1", generation=1, managedFields=[]) | {"status": {"a": 1}}
     other = live(resourceVersion="2", generation=2) | {"status": {"a": 2}}
     assert not drift.is_changed(one, other)
 
 
-def test_differences_show_no_secret() -> None:
+def test_drift_shows_no_secret() -> None:
     old = live("Secret") | {"data": {"password": "b2xk"}}
     new = live("Secret") | {"data": {"password": "bmV3"}}
     assert drift.is_changed(old, new)
@@ -62,7 +62,7 @@ def test_differences_show_no_secret() -> None:
     ]
 
 
-def test_helm_marks_what_it_applies() -> None:
+def test_applied_objects_have_the_labels_of_helm() -> None:
     made = drift.as_helm_applies(live(labels={"a": "b"}), release="one", namespace="ns")
     assert made["metadata"]["labels"] == {"a": "b", "app.kubernetes.io/managed-by": "Helm"}
     assert made["metadata"]["annotations"]["meta.helm.sh/release-name"] == "one"

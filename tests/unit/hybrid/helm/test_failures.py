@@ -1,11 +1,11 @@
-"""What failed is not tried again at once."""
+"""A failure is not retried at once."""
 
 from __future__ import annotations
 
 from olmkit.hybrid.helm.failures import FIRST, LONGEST, Failures
 
 
-def test_pauses_grow_and_another_input_is_tried_at_once() -> None:
+def test_delays_grow_and_another_input_is_tried_at_once() -> None:
     now = 100.0
     failures = Failures(lambda: now)
     assert failures.pause("u", "a") == 0

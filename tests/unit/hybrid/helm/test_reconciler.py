@@ -1,4 +1,4 @@
-"""Passes over one object, on the API server double with a program that acts as helm."""
+"""Passes over one object, on the API server double with a program that replaces helm."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Rig:
     is_away: bool = False
 
     def calls(self) -> list[str]:
-        """What helm was called for since the last time."""
+        """Return the calls of helm since the last time."""
         found = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
         self.calls_file.write_text("")
         return [one for one in found if not one.startswith("version")]
@@ -126,7 +126,7 @@ def run(
     asyncio.run(whole())
 
 
-def test_one_release_from_install_to_uninstall(tmp_path: Path) -> None:
+def test_one_release_is_installed_upgraded_and_uninstalled(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.client.create(owner(size="1"))
         assert await rig.reconciler.differences(ONE) == [
@@ -145,7 +145,7 @@ def test_one_release_from_install_to_uninstall(tmp_path: Path) -> None:
         config = await rig.client.require(CONFIG, ONE)
         assert config["metadata"]["ownerReferences"][0]["uid"] == found["metadata"]["uid"]
 
-        # A pass without a change calls no helm and writes nothing but dry runs.
+        # A pass without a change does not run helm and only writes dry runs.
         await rig.reconciler.reconcile(ONE)
         before = len(rig.server.writes())
         await rig.reconciler.reconcile(ONE)
@@ -192,7 +192,7 @@ def test_an_upgrade_whose_rollback_fails_too_shows_both_reasons(tmp_path: Path) 
     run(tmp_path, story)
 
 
-def test_what_failed_waits_and_another_spec_does_not(tmp_path: Path) -> None:
+def test_a_failed_spec_waits_and_another_one_does_not(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.client.create(owner(size="broken"))
         assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
@@ -204,7 +204,7 @@ def test_what_failed_waits_and_another_spec_does_not(tmp_path: Path) -> None:
         assert rig.calls() == []
         rig.times[0] += FIRST
         assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST * 2
-        # What it renders says which values of an error are secret.
+        # The rendered manifest shows which values of an error are secret.
         assert rig.calls() == ["install one", "install one dry"]
         await rig.change(size="1")
         await rig.reconciler.reconcile(ONE)
@@ -216,7 +216,7 @@ def test_what_failed_waits_and_another_spec_does_not(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
-def test_an_object_that_the_selector_leaves_out_is_not_touched(tmp_path: Path) -> None:
+def test_an_object_that_the_selector_excludes_is_not_changed(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.client.create(owner(size="1"))
         await rig.reconciler.reconcile(ONE)
@@ -239,7 +239,7 @@ def test_a_release_of_another_chart_is_refused(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
-def test_what_helm_says_of_a_secret_is_masked(
+def test_helms_message_about_a_secret_is_masked(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def story(rig: Rig) -> None:
@@ -253,7 +253,7 @@ def test_what_helm_says_of_a_secret_is_masked(
     run(tmp_path, story)
 
 
-def test_the_secret_of_a_release_belongs_to_the_object(tmp_path: Path) -> None:
+def test_the_owner_of_a_releases_secret_is_the_object(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         made = await rig.client.create(owner(size="1"))
         await rig.reconciler.reconcile(ONE)
@@ -269,12 +269,12 @@ def test_the_secret_of_a_release_belongs_to_the_object(tmp_path: Path) -> None:
 
 
 async def statuses(rig: Rig) -> list[str]:
-    """Of the revisions that are stored."""
+    """Return the status of each stored revision."""
     found = await rig.client.list(SECRET, namespace="ns")
     return [one["metadata"]["labels"]["status"] for one in found]
 
 
-def test_a_helm_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+def test_a_killed_helm_does_not_block_the_next_pass(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.client.create(owner(size="1", die=True))
         assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
@@ -322,7 +322,7 @@ def test_a_release_that_its_operator_left_pending_is_upgraded(tmp_path: Path) ->
     run(tmp_path, story)
 
 
-def test_an_api_server_that_goes_away_in_an_install_costs_another_pass(tmp_path: Path) -> None:
+def test_an_api_server_that_stops_during_an_install_causes_another_pass(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         go = tmp_path / "go"
         await rig.client.create(owner(size="1", wait=str(go)))
@@ -342,7 +342,7 @@ def test_an_api_server_that_goes_away_in_an_install_costs_another_pass(tmp_path:
     run(tmp_path, story)
 
 
-def test_a_release_that_another_operator_has_made_meanwhile_stays(tmp_path: Path) -> None:
+def test_a_release_that_another_operator_created_in_the_meantime_is_kept(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.client.create(owner(size="taken"))
         assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST

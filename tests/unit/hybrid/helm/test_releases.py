@@ -1,4 +1,4 @@
-"""Releases in Secrets, and manifests without what Secrets hold."""
+"""Releases in Secrets, and manifests without the data of Secrets."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_release_is_read() -> None:
     assert not releases.decode(secret(value | {"apply_method": "csa"})).is_server_side
 
 
-def test_what_is_no_release_is_refused() -> None:
+def test_an_invalid_release_is_refused() -> None:
     bomb = zlib.compressobj(9, wbits=31)
     packed = bomb.compress(b" " * (80 << 20)) + bomb.flush()
     for bad in (
@@ -76,7 +76,7 @@ def test_what_is_no_release_is_refused() -> None:
             releases.decode(bad)
 
 
-def test_secrets_do_not_leave_a_manifest() -> None:
+def test_data_of_secrets_is_removed_from_a_manifest() -> None:
     masked = releases.mask(MANIFEST)
     assert "aHVudGVyMg" not in masked
     assert "administrator" not in masked
@@ -88,7 +88,7 @@ def test_secrets_do_not_leave_a_manifest() -> None:
     assert masks.hidden("hunter2 for administrator, b", values) == "*** for ***, b"
 
 
-def test_lists_are_taken_apart_and_order_does_not_count() -> None:
+def test_lists_are_expanded_and_order_is_ignored() -> None:
     listed = "apiVersion: v1\nkind: List\nitems:\n- {kind: A}\n- {kind: B}\n"
     assert releases.manifests(listed) == [{"kind": "A"}, {"kind": "B"}]
     assert releases.same("kind: A\n---\nkind: B\n", "\n# x\nkind: B\n---\n\nkind: A\n---\n")
@@ -110,12 +110,12 @@ def revision(number: int, status: str) -> Release:
         ([revision(3, "failed"), revision(2, "failed")], 3),
     ],
 )
-def test_the_revision_that_counts(stored: list[Release], wanted: int | None) -> None:
+def test_the_current_revision_is_selected(stored: list[Release], wanted: int | None) -> None:
     found = releases.current(stored)
     assert (found.revision if found else None) == wanted
 
 
-def test_the_digest_is_a_label_and_follows_every_input() -> None:
+def test_the_digest_is_a_label_and_depends_on_every_input() -> None:
     base: dict[str, Any] = {"chart": "c", "helm": "v3.1.0", "values": {"a": 1}, "overrides": {}}
     one = releases.digest(**base)
     assert len(one) == 40

@@ -1,4 +1,4 @@
-"""The status as helm-operator writes it."""
+"""The status in the format of helm-operator."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shown(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def test_from_first_sight_to_the_end() -> None:
+def test_the_status_follows_the_release_from_install_to_uninstall() -> None:
     found = status.of({})
     status.initialized(found, now="t1")
     status.deployed(found, RELEASE, now="t1")
@@ -46,17 +46,17 @@ def test_from_first_sight_to_the_end() -> None:
     assert "deployedRelease" not in found
 
 
-def test_the_revision_says_what_put_the_release_there() -> None:
+def test_the_revision_decides_the_reason() -> None:
     found = status.of({})
     status.deployed(found, RELEASE, now="t1")
-    # A pass that was interrupted after the upgrade has not written this, the next one does.
+    # A pass that was interrupted after the upgrade has not written this; the next one does.
     newer = replace(RELEASE, revision=2, notes="size is 2")
     status.deployed(found, newer, now="t2")
     assert shown(found) == [("Deployed", "True", "UpgradeSuccessful", "size is 2")]
     assert found["conditions"][0]["lastTransitionTime"] == "t1"
 
 
-def test_what_others_wrote_stays() -> None:
+def test_conditions_of_other_controllers_are_kept() -> None:
     found = status.of({"status": {"other": 1, "conditions": [{"type": "Mine", "status": "True"}]}})
     status.initialized(found, now="t1")
     assert found["other"] == 1

@@ -1,4 +1,4 @@
-"""Entries of `watches.yaml`, and faults at their lines."""
+"""Entries of `watches.yaml`, and errors at their lines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_field_is_read() -> None:
     assert watch.max_concurrent_reconciles == 3
 
 
-def test_defaults_and_keys_in_another_case() -> None:
+def test_defaults_apply_and_the_case_of_keys_is_ignored() -> None:
     data = b"- {Group: g.example.com, VERSION: v1, kind: K, chart: c, reconcilePeriod: 0s}\n"
     reading = watches.read(data, {})
     (watch,) = reading.entries
@@ -83,7 +83,7 @@ def test_defaults_and_keys_in_another_case() -> None:
         ),
     ],
 )
-def test_faults_have_a_line_and_a_rule(data: bytes, code: str, line: int, words: str) -> None:
+def test_errors_have_a_line_and_a_rule(data: bytes, code: str, line: int, words: str) -> None:
     (found,) = watches.read(data, {}).findings
     assert found.rule == code
     assert found.at is not None
@@ -91,12 +91,12 @@ def test_faults_have_a_line_and_a_rule(data: bytes, code: str, line: int, words:
     assert words in found.message
 
 
-def test_an_entry_with_a_fault_is_not_used() -> None:
+def test_an_entry_with_an_error_is_not_used() -> None:
     data = b"- {version: v1, kind: K, chart: c, selector: x}\n- {version: v1, kind: L, chart: c}\n"
     assert [one.gvk.kind for one in watches.read(data, {}).entries] == ["L"]
 
 
-def test_overrides_with_templates_are_known_after_the_environment() -> None:
+def test_overrides_with_templates_are_expanded_from_the_environment() -> None:
     data = (
         b"- {version: v1, kind: K, chart: c, overrideValues: {a: '{{ \"$X\" | upper }}', b: c}}\n"
     )

@@ -1,4 +1,4 @@
-"""Several bundles in one call: their names, and which calls are refused before any work."""
+"""Several bundles in one call: their names, and calls that are refused before any work."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_several_bundles_share_their_connections(tmp_path: Path, registry: Regis
             assert len(await bundle_build.build(folders, options, ACCESS)) == 4
 
     asyncio.run(story())
-    assert opened <= 5, "as many as there are pieces on their way at once"
+    assert opened <= 5, "one per parallel upload"
 
 
 @pytest.mark.parametrize("target", ["", "oci:other"])
@@ -97,7 +97,7 @@ def test_several_bundles_share_a_layout(
     ]
 
 
-def test_one_bundle_is_called_as_it_is_asked_for(tmp_path: Path) -> None:
+def test_one_bundle_has_the_requested_name(tmp_path: Path) -> None:
     folder = bundle(tmp_path / "bundle", "0.1.0")
     (made,) = build(tmp_path, folder, target="registry.example.com/bundle")
     assert made.tag == "registry.example.com/bundle:latest"
@@ -106,7 +106,7 @@ def test_one_bundle_is_called_as_it_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "target", ["registry.example.com/bundle:v1", "oci:dist:name", "docker-daemon:bundle"]
 )
-def test_one_name_for_several_is_refused(tmp_path: Path, target: str) -> None:
+def test_one_name_for_several_bundles_is_refused(tmp_path: Path, target: str) -> None:
     folders = [bundle(tmp_path / name, f"0.{name}.0") for name in "12"]
     with pytest.raises(
         ConfigurationError, match="several images cannot have the same name"
@@ -117,13 +117,13 @@ def test_one_name_for_several_is_refused(tmp_path: Path, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["", "registry.example.com/bundles"])
-def test_two_bundles_of_one_version_are_refused(tmp_path: Path, target: str) -> None:
+def test_two_bundles_with_one_version_are_refused(tmp_path: Path, target: str) -> None:
     folders = [bundle(tmp_path / name, "0.1.0") for name in ("a", "b")]
     with pytest.raises(ConfigurationError, match="`a` and `b` would both be named"):
         build(tmp_path, *folders, target=target)
 
 
-def test_packages_of_one_version_need_a_repository_each(tmp_path: Path) -> None:
+def test_packages_with_the_same_version_need_a_repository_each(tmp_path: Path) -> None:
     folders = [bundle(tmp_path / name, "0.1.0", package=name) for name in ("etcd", "memcached")]
     assert len(build(tmp_path, *folders)) == 2
     with pytest.raises(ConfigurationError, match=r"both be named `registry\.example\.com/x:v0"):

@@ -1,4 +1,4 @@
-"""Bundle convert: bundles that can be read, all of them or none."""
+"""Bundle convert writes all bundles or none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_bundles_can_be_read(source: Path, tmp_path: Path) -> None:
+def test_the_bundles_are_readable(source: Path, tmp_path: Path) -> None:
     made = job.convert(source, tmp_path / "out")
 
     folder = tmp_path / "out/bundle-1.0.0/bundle"
@@ -53,7 +53,7 @@ def test_a_dry_run_and_a_refusal_write_nothing(source: Path, tmp_path: Path) -> 
     assert not output.exists()
 
 
-def test_a_folder_with_files_is_not_written_into(source: Path, tmp_path: Path) -> None:
+def test_a_directory_with_files_is_refused(source: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="is not empty"):
         job.convert(source, source)
     with pytest.raises(ConfigurationError, match="is not a folder"):

@@ -1,4 +1,4 @@
-"""Facts from the command line, and platforms of images from a registry."""
+"""Facts from the command line, and platforms of images in a registry."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLACEHOLDER = "registry.example.org/kitchen/kettle:1.2.3"
 CSV = "manifests/kettle.clusterserviceversion.yaml"
 
 
-def test_values_of_operator_sdk_mean_the_same_as_options(tmp_path: Path) -> None:
+def test_values_of_operator_sdk_have_the_meaning_of_options(tmp_path: Path) -> None:
     (tmp_path / "Containerfile").write_text("FROM scratch\n")
     values = (f"k8s-version=1.25,index-path={tmp_path}/Containerfile", "container-tools=podman")
 
@@ -37,12 +37,12 @@ def test_values_of_operator_sdk_mean_the_same_as_options(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["", "1.25", "v1.25.3", "1.25.0-rc.1", "1"])
-def test_a_version_of_kubernetes_may_be_short(text: str) -> None:
+def test_a_version_of_kubernetes_can_be_short(text: str) -> None:
     assert facts.kube_version(text) == text
 
 
 @pytest.mark.parametrize("text", ["banana", "2.0", "1.x", "-1", "1.2.3.4", "0.9"])
-def test_what_is_not_a_version_of_kubernetes_is_refused(text: str) -> None:
+def test_an_invalid_version_of_kubernetes_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError):
         facts.kube_version(text)
 

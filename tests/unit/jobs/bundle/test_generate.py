@@ -1,4 +1,4 @@
-"""Generating a bundle on the disk: what is written, what stays, what is refused."""
+"""Generating a bundle on disk: written files, kept files, refused input."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ spec:
 
 @pytest.fixture
 def go_project(root: Path, tmp_path: Path) -> Path:
-    """The Go project without its bundle, in a separate folder."""
+    """The Go project without its bundle, in a separate directory."""
     project = tmp_path / "go-project"
     shutil.copytree(root / "tests/fixtures/go-project", project)
     shutil.rmtree(project / "bundle")
@@ -88,9 +88,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("place", ["dist/v1", "../elsewhere"])
-def test_a_folder_that_is_named_has_its_containerfile_in_itself(
-    place: str, go_project: Path
-) -> None:
+def test_a_named_directory_contains_its_containerfile(place: str, go_project: Path) -> None:
     job.generate(go_project, asked(output=place))
 
     text = (go_project / place / "bundle.Dockerfile").read_text()
@@ -105,7 +103,7 @@ def csv_of(project: Path, output: str = "bundle") -> Any:
 
 
 @pytest.mark.parametrize("form", ["stream", "file", "folder", "overlay", "project"])
-def test_a_go_project_gives_the_same_bundle_from_every_form_of_input(
+def test_a_go_project_has_the_same_bundle_from_every_form_of_input(
     form: str, go_project: Path, root: Path
 ) -> None:
     rendered = go_project / "rendered/manifests.yaml"
@@ -127,12 +125,14 @@ def test_a_go_project_gives_the_same_bundle_from_every_form_of_input(
 
 
 @pytest.mark.parametrize("version", ["0.0.1", "0.0.2"])
-def test_the_shipped_operator_becomes_a_bundle(version: str, root: Path, tmp_path: Path) -> None:
+def test_the_shipped_operator_is_generated_as_a_bundle(
+    version: str, root: Path, tmp_path: Path
+) -> None:
     result = job.generate(root / "operator", asked(version=version, output=str(tmp_path / "out")))
 
     assert result.version == version
     assert csv_of(tmp_path, "out")["metadata"]["name"] == f"memcached-operator.v{version}"
-    # A bundle outside of its project has its Containerfile with it.
+    # A bundle outside of its project contains its Containerfile.
     assert b"COPY manifests /manifests/" in (tmp_path / "out/bundle.Dockerfile").read_bytes()
 
 
@@ -178,7 +178,7 @@ def test_nothing_of_the_base_is_lost(small: Path) -> None:
     assert csv["metadata"]["annotations"]["example.com/own"] == "kept"
 
 
-def test_files_that_are_no_longer_generated_go(small: Path) -> None:
+def test_files_that_are_no_longer_generated_are_removed(small: Path) -> None:
     config = b"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
     job.generate(small, piped(DEPLOYMENT + config))
     assert (small / "bundle/manifests/one_v1_configmap.yaml").exists()
@@ -188,7 +188,7 @@ def test_files_that_are_no_longer_generated_go(small: Path) -> None:
     assert not (small / "bundle/manifests/one_v1_configmap.yaml").exists()
 
 
-def test_a_stale_file_that_was_changed_by_hand_stays_and_is_reported(small: Path) -> None:
+def test_a_stale_file_that_the_user_changed_is_kept_and_reported(small: Path) -> None:
     config = b"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
     job.generate(small, piped(DEPLOYMENT + config))
     path = small / "bundle/manifests/one_v1_configmap.yaml"
@@ -200,7 +200,7 @@ def test_a_stale_file_that_was_changed_by_hand_stays_and_is_reported(small: Path
     assert "PRJ117" in {found.rule for found in result.diagnostics}
 
 
-def test_what_the_author_added_to_the_bundle_stays(small: Path) -> None:
+def test_additions_of_the_user_to_the_bundle_are_kept(small: Path) -> None:
     job.generate(small, piped(channels="stable,fast", default_channel="fast"))
     bundle = small / "bundle"
     (bundle / "metadata/dependencies.yaml").write_text("dependencies: []\n")
@@ -229,7 +229,7 @@ def test_what_the_author_added_to_the_bundle_stays(small: Path) -> None:
     assert not job.generate(small, piped(version="0.2.0")).changes
 
 
-def test_a_default_channel_need_not_be_one_of_the_bundle(small: Path) -> None:
+def test_a_default_channel_can_differ_from_the_channels_of_the_bundle(small: Path) -> None:
     annotations = small / "bundle/metadata/annotations.yaml"
 
     job.generate(small, piped(channels="fast", default_channel="stable"))
@@ -238,7 +238,7 @@ def test_a_default_channel_need_not_be_one_of_the_bundle(small: Path) -> None:
     assert b"channel.default.v1: stable" in annotations.read_bytes()
 
 
-def test_a_base_of_another_package_gives_way_to_a_plain_one_and_is_reported(small: Path) -> None:
+def test_a_base_of_another_package_is_replaced_by_a_plain_one_and_reported(small: Path) -> None:
     other = DEPLOYMENT + b"---\n" + BASE.replace("small.v", "other.v").encode()
 
     result = job.generate(small, piped(other))
@@ -250,7 +250,7 @@ def test_a_base_of_another_package_gives_way_to_a_plain_one_and_is_reported(smal
     assert "--package other" in found.hint
 
 
-def test_the_two_parts_of_a_bundle_can_be_written_alone(small: Path) -> None:
+def test_the_two_parts_of_a_bundle_can_be_written_separately(small: Path) -> None:
     bundle = small / "bundle"
 
     job.generate(small, piped(parts=frozenset({BundlePart.MANIFESTS})))
@@ -266,7 +266,7 @@ def test_the_two_parts_of_a_bundle_can_be_written_alone(small: Path) -> None:
     assert [Path(one.path).name for one in result.changes] == [".olmkit-generated"]
 
 
-def test_old_default_channel_goes_with_its_channel(small: Path) -> None:
+def test_the_old_default_channel_is_removed_with_its_channel(small: Path) -> None:
     job.generate(small, piped(channels="stable,fast", default_channel="fast"))
 
     job.generate(small, piped(channels="stable"))
@@ -313,7 +313,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[OlmkitError], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_bad_input_is_refused_with_a_sentence_and_nothing_is_written(
+def test_invalid_input_is_refused_with_an_error_and_nothing_is_written(
     name: str, small: Path
 ) -> None:
     more, kind, words = REFUSED[name]
@@ -326,14 +326,16 @@ def test_bad_input_is_refused_with_a_sentence_and_nothing_is_written(
     assert files(small) == before
 
 
-def test_a_project_without_an_overlay_is_told_what_writes_it(tmp_path: Path) -> None:
+def test_a_project_without_an_overlay_is_refused_with_the_command_that_writes_it(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "PROJECT").write_text("version: '3'\nprojectName: p\nlayout: [x/v1]\n")
     with pytest.raises(ConfigurationError) as refused:
         job.generate(tmp_path, asked(inputs=(), version="0.0.1"))
     assert refused.value.hint.startswith("`olmkit generate` writes it")
 
 
-def test_a_version_is_needed_from_somewhere(small: Path) -> None:
+def test_a_version_is_required(small: Path) -> None:
     base = small / "config/manifests/bases/small.clusterserviceversion.yaml"
     base.write_text(BASE.replace("  version: 0.0.0\n", ""))
     with pytest.raises(InputError, match="the bundle has no version"):
@@ -344,12 +346,12 @@ def test_a_version_is_needed_from_somewhere(small: Path) -> None:
         job.generate(small, piped(version=""))
 
 
-def test_a_package_is_needed_from_somewhere(tmp_path: Path) -> None:
+def test_a_package_is_required(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="has no name"):
         job.generate(tmp_path, piped())
 
 
-def test_all_broken_files_of_a_folder_are_reported(small: Path) -> None:
+def test_all_invalid_files_of_a_directory_are_reported(small: Path) -> None:
     folder = small / "deploy"
     folder.mkdir()
     (folder / "a.yaml").write_text("a: [1\n")
@@ -376,7 +378,9 @@ def test_secrets_are_in_no_finding(small: Path) -> None:
     assert "hunter2" not in str(result.diagnostics) + str(result.origins)
 
 
-def test_images_are_pinned_to_what_the_registry_has(small: Path, registry: RegistryServer) -> None:
+def test_images_are_pinned_to_the_digests_in_the_registry(
+    small: Path, registry: RegistryServer
+) -> None:
     name = f"{registry.host}/generate/app"
     built = image.data_image(layer.write(Tree({"a": b"1"})), {}, created_by="test")
 
@@ -419,7 +423,7 @@ def test_the_layout_of_any_language_is_reported_to_metrics(small: Path, language
         ("\n- {version: v1, kind: 3}", [("PRJ001", 4), ("PRJ004", 4)]),
     ],
 )
-def test_resources_of_another_shape_are_reported_at_their_lines_as_generate_does(
+def test_resources_of_wrong_types_are_reported_at_their_lines_as_in_generate(
     small: Path, resources: str, rules: list[tuple[str, int]]
 ) -> None:
     text = f'layout: [python.olmkit/v1]\nversion: "3"\nresources: {resources}\nprojectName: small\n'
@@ -434,7 +438,7 @@ def test_resources_of_another_shape_are_reported_at_their_lines_as_generate_does
         assert [(one.rule, one.at.line) for one in found if one.at] == rules
 
 
-def test_a_version_never_goes_back_to_that_of_the_base(small: Path) -> None:
+def test_a_version_is_never_replaced_by_that_of_the_base(small: Path) -> None:
     (small / "config/manifests/kustomization.yaml").write_text("resources: [manager.yaml]\n")
     (small / "config/manifests/manager.yaml").write_bytes(DEPLOYMENT)
     base = small / "config/manifests/bases/small.clusterserviceversion.yaml"
@@ -450,7 +454,7 @@ def test_a_version_never_goes_back_to_that_of_the_base(small: Path) -> None:
     assert version() == "1.0.0"
 
 
-def test_input_that_is_named_says_its_own_version(small: Path) -> None:
+def test_a_named_input_has_its_own_version(small: Path) -> None:
     job.generate(small, piped(version="0.2.0"))
     stream = BASE.encode() + b"---\n" + DEPLOYMENT
 

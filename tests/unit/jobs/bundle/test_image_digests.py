@@ -10,7 +10,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.jobs.bundle import image_digests
 
 
-def test_images_are_pinned_to_what_a_file_knows(tmp_path: Path) -> None:
+def test_images_are_pinned_to_the_digests_in_a_file(tmp_path: Path) -> None:
     digest = "sha256:" + "a" * 64
     file = tmp_path / "digests.yaml"
     file.write_text(f"registry.example/app:v1: {digest}\nother:v2: other@{digest}\n")
@@ -25,7 +25,7 @@ def test_images_are_pinned_to_what_a_file_knows(tmp_path: Path) -> None:
     ("text", "words"),
     [("- a\n", "contains no digests"), ("a: latest\n", "invalid checksum digest")],
 )
-def test_a_file_of_digests_that_holds_none_is_refused_with_its_place(
+def test_a_file_of_digests_without_any_is_refused_with_its_place(
     tmp_path: Path, text: str, words: str
 ) -> None:
     (tmp_path / "digests.yaml").write_text(text)

@@ -1,4 +1,4 @@
-"""The scorecard of a bundle: which tests are chosen, and in which order they run."""
+"""The scorecard of a bundle: the selected tests, and the order in which they run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ storage: {spec: {mountPath: {path: /data}}}
 
 
 class Recorded:
-    """Pods that do not exist: what was done, in order. `slow` tests never end."""
+    """Records calls instead of creating pods. `slow` tests never end."""
 
     def __init__(self, *, slow: str = "", broken: str = "", unclean: str = "") -> None:
         self.done: list[str] = []
@@ -108,7 +108,9 @@ def test_a_test_that_cannot_run_fails_and_the_others_run(tree: Tree) -> None:
     assert pods.done[-1] == "clean"
 
 
-def test_after_the_time_every_test_has_a_result_and_all_is_removed(tree: Tree) -> None:
+def test_after_the_time_limit_every_test_has_a_result_and_all_objects_are_removed(
+    tree: Tree,
+) -> None:
     pods = Recorded(slow="first")
     found = run(load(tree), pods, seconds=0.2)
     assert [one.results[0].errors for one in found.outcomes] == [
@@ -120,7 +122,7 @@ def test_after_the_time_every_test_has_a_result_and_all_is_removed(tree: Tree) -
     assert pods.done == ["start bundle", "first", "clean"]
 
 
-def test_an_interruption_removes_what_was_created(tree: Tree) -> None:
+def test_an_interruption_removes_the_created_objects(tree: Tree) -> None:
     pods = Recorded(slow="first")
 
     async def interrupted() -> None:
@@ -134,14 +136,14 @@ def test_an_interruption_removes_what_was_created(tree: Tree) -> None:
     assert pods.done == ["start bundle", "first", "clean"]
 
 
-def test_results_are_kept_when_the_removal_fails(tree: Tree) -> None:
+def test_results_are_kept_if_the_removal_fails(tree: Tree) -> None:
     found = run(load(tree), Recorded(unclean="forbidden"))
     assert found.passed
     assert found.problem is not None
     assert found.problem.message == "forbidden"
 
 
-def test_another_configuration_may_be_named(tree: Tree, tmp_path: Path) -> None:
+def test_another_configuration_can_be_named(tree: Tree, tmp_path: Path) -> None:
     path = tmp_path / "other.yaml"
     path.write_text("stages: [{tests: [{image: x}]}]")
     assert [test.image for test in load(tree, config=path).tests] == ["x"]
@@ -156,7 +158,7 @@ def test_another_configuration_may_be_named(tree: Tree, tmp_path: Path) -> None:
         ("metadata/", "the bundle `bundle` has no `metadata/annotations.yaml`"),
     ],
 )
-def test_what_is_missing_is_named(tree: Tree, remove: str, words: str) -> None:
+def test_missing_files_are_named(tree: Tree, remove: str, words: str) -> None:
     left = Tree({path: file for path, file in tree.items() if not path.startswith(remove)})
     with pytest.raises(InputError) as raised:
         load(left)
@@ -170,11 +172,11 @@ def test_annotations_that_are_not_yaml_are_not_missing(tree: Tree) -> None:
     assert (found.rule, str(found.at)) == ("DOC001", "bundle/metadata/annotations.yaml:2:3")
 
 
-def test_a_wrong_selector_is_invalid_usage(tree: Tree) -> None:
+def test_an_invalid_selector_is_invalid_usage(tree: Tree) -> None:
     with pytest.raises(ConfigurationError, match="is not a label selector"):
         load(tree, "a b")
 
 
-def test_an_image_that_cannot_be_pulled_is_its_error() -> None:
+def test_an_image_that_cannot_be_pulled_is_reported_for_its_test() -> None:
     with pytest.raises(OlmkitError, match="gone"):
         scorecard.read_tree("image", {"image": ClusterError("gone")})

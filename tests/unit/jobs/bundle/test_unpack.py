@@ -33,11 +33,11 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path: file.data for path, file in disk.read_tree(folder).items()}
 
 
-def test_the_files_of_an_image_are_those_of_its_folder(image: str, tmp_path: Path) -> None:
+def test_the_files_of_an_image_are_those_of_its_directory(image: str, tmp_path: Path) -> None:
     found = run(image, tmp_path / "out")
 
     shipped = files(SHIPPED)
-    for name in ("bundle.Dockerfile", ".olmkit-generated"):  # they are not in images
+    for name in ("bundle.Dockerfile", ".olmkit-generated"):  # these are not in images
         shipped.pop(name)
     written = files(tmp_path / "out")
     containerfile = written.pop("bundle.Dockerfile")
@@ -46,7 +46,7 @@ def test_the_files_of_an_image_are_those_of_its_folder(image: str, tmp_path: Pat
     assert found.pinned.startswith("oci:")
 
 
-def test_an_unpacked_image_gives_the_same_image(image: str, tmp_path: Path) -> None:
+def test_an_unpacked_image_can_be_built_into_the_same_image(image: str, tmp_path: Path) -> None:
     run(image, tmp_path / "out")
     options = PublishOptions(target=f"oci:{tmp_path / 'again'}")
 
@@ -56,7 +56,7 @@ def test_an_unpacked_image_gives_the_same_image(image: str, tmp_path: Path) -> N
     assert made.reference.rpartition("@")[2] == pinned.rpartition("@")[2]
 
 
-def test_a_folder_with_files_is_not_touched(image: str, tmp_path: Path) -> None:
+def test_a_directory_with_files_is_not_changed(image: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "mine").write_text("x")
@@ -102,19 +102,19 @@ def test_nothing_is_written_through_links(image: str, tmp_path: Path, name: str)
     assert list(outside.iterdir()) == []
 
 
-def test_a_file_is_not_a_folder(image: str, tmp_path: Path) -> None:
+def test_a_file_is_not_a_directory(image: str, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("x")
 
     with pytest.raises(ConfigurationError, match="is not a folder"):
         run(image, tmp_path / "out", force=True)
 
 
-def test_what_is_not_a_bundle_is_refused() -> None:
+def test_an_image_without_a_bundle_is_refused() -> None:
     with pytest.raises(InputError):
         unpack.files(Tree({"a": b"x"}), "a", {})
 
 
-def test_an_image_is_shown_and_compared_like_its_folder(image: str) -> None:
+def test_an_image_is_shown_and_compared_like_its_directory(image: str) -> None:
     summary = asyncio.run(read.summarize(image, ACCESS))
     difference = asyncio.run(compare.compare(image, str(SHIPPED), ACCESS))
 

@@ -21,7 +21,7 @@ def test_a_bundle_has_a_name_and_its_findings() -> None:
     assert (result.name, result.passed, result.diagnostics) == ("kettle.v1.2.3", True, ())
 
 
-def test_results_stand_in_the_order_of_the_references(tmp_path: Path) -> None:
+def test_results_have_the_order_of_the_references(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     names = [str(MINIMAL), str(tmp_path / "empty")] * 4
 
@@ -32,7 +32,7 @@ def test_results_stand_in_the_order_of_the_references(tmp_path: Path) -> None:
     assert isinstance(results[1].error, InputError)
 
 
-def test_files_that_were_pulled_are_checked_instead_of_the_disk() -> None:
+def test_pulled_files_are_checked_instead_of_the_disk() -> None:
     tree = Tree({"manifests/a.yaml": b"kind: A\n"})
 
     (result,) = check.validate_bundles(
@@ -49,7 +49,7 @@ def test_an_unknown_rule_is_refused_before_any_work() -> None:
         check.validate_bundles(["nothing"], CheckOptions(select=["no-such"]))
 
 
-def test_only_what_is_not_on_the_disk_is_pulled() -> None:
+def test_only_references_that_are_not_on_disk_are_pulled() -> None:
     assert validation.are_folders([str(MINIMAL)])
     assert not validation.are_folders([str(MINIMAL), "example.org/a:1"])
 
@@ -59,7 +59,7 @@ def test_only_what_is_not_on_the_disk_is_pulled() -> None:
     assert isinstance(pulled["bundel"], ConfigurationError)
 
 
-def test_the_folder_of_a_project_names_its_bundle(tmp_path: Path) -> None:
+def test_the_path_of_a_project_names_its_bundle(tmp_path: Path) -> None:
     (tmp_path / "bundle/manifests").mkdir(parents=True)
     (tmp_path / ".venv").symlink_to("/usr")
     (result,) = check.validate_bundles([str(tmp_path)], CheckOptions())

@@ -1,4 +1,4 @@
-"""Catalog add: what is written, what is refused, and that nothing is half done."""
+"""Catalog add: written files, refused bundles, and no partial writes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add(catalog: Path, folder: Path, dry_run: bool = False, **settings: object) 
 
 
 @pytest.mark.parametrize("name", ["catalog", "catalog.yaml", "catalog.json"])
-def test_versions_follow_each_other(tmp_path: Path, name: str) -> None:
+def test_versions_replace_each_other(tmp_path: Path, name: str) -> None:
     catalog = tmp_path / name
 
     first = add(catalog, bundle(tmp_path / "a"))
@@ -50,12 +50,12 @@ def test_versions_follow_each_other(tmp_path: Path, name: str) -> None:
 
 
 def render_all(catalog: Path) -> list[str]:
-    """The names of all blobs of a catalog that can be rendered."""
+    """Return the names of all blobs, from a catalog that can be rendered."""
     done = asyncio.run(render.render_all([str(catalog)], RenderOptions()))
     return [blob.name for blob in done.blobs]
 
 
-def test_a_dry_run_says_what_would_be_written(tmp_path: Path) -> None:
+def test_a_dry_run_reports_what_would_be_written(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog"
 
     added = add(catalog, bundle(tmp_path / "a"), dry_run=True)
@@ -64,7 +64,7 @@ def test_a_dry_run_says_what_would_be_written(tmp_path: Path) -> None:
     assert not catalog.exists()
 
 
-def test_the_bundle_is_kept_in_the_form_that_is_asked_for(tmp_path: Path) -> None:
+def test_the_bundle_is_stored_in_the_requested_form(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
 
     add(catalog, bundle(tmp_path / "a"), level=Level.ALL)
@@ -72,7 +72,7 @@ def test_the_bundle_is_kept_in_the_form_that_is_asked_for(tmp_path: Path) -> Non
     assert "olm.csv.metadata" in catalog.read_text()
 
 
-def test_nothing_is_written_that_would_break_the_catalog(tmp_path: Path) -> None:
+def test_a_change_that_would_break_the_catalog_is_not_written(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     add(catalog, bundle(tmp_path / "a"))
     before = catalog.read_bytes()
@@ -85,7 +85,7 @@ def test_nothing_is_written_that_would_break_the_catalog(tmp_path: Path) -> None
     assert "multiple channel heads" in raised.value.diagnostics[0].message
 
 
-def test_a_catalog_that_is_broken_already_is_reported(tmp_path: Path) -> None:
+def test_a_catalog_that_is_already_invalid_is_reported(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text(
         "schema: olm.package\nname: cog\ndefaultChannel: x\n---\n"
@@ -98,7 +98,7 @@ def test_a_catalog_that_is_broken_already_is_reported(tmp_path: Path) -> None:
     assert all(found.at is not None for found in raised.value.diagnostics)
 
 
-def test_faults_of_other_packages_are_warnings(tmp_path: Path) -> None:
+def test_errors_of_other_packages_are_warnings(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text("schema: olm.package\nname: other\ndefaultChannel: x\n")
 
@@ -123,7 +123,7 @@ def test_a_catalog_is_not_a_bundle(tmp_path: Path) -> None:
         add(tmp_path / "other", tmp_path / "nothing")
 
 
-def test_the_result_is_sound(tmp_path: Path) -> None:
+def test_the_result_is_valid(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog"
     for index in range(3):
         add(catalog, bundle(tmp_path / f"{index}", f"1.{index}.0"))
@@ -137,7 +137,7 @@ def test_the_result_is_sound(tmp_path: Path) -> None:
     ]
 
 
-def test_a_package_that_was_just_made_takes_its_first_version(tmp_path: Path) -> None:
+def test_a_new_package_accepts_its_first_version(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text("schema: olm.package\nname: cog\ndefaultChannel: stable\n")
 
@@ -146,7 +146,7 @@ def test_a_package_that_was_just_made_takes_its_first_version(tmp_path: Path) ->
     assert render_all(catalog) == ["cog", "stable", "cog.v1.0.0"]
 
 
-def test_a_default_channel_that_no_bundle_has_is_refused(tmp_path: Path) -> None:
+def test_a_default_channel_without_bundles_is_refused(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text("schema: olm.package\nname: cog\ndefaultChannel: other\n")
 
@@ -156,7 +156,7 @@ def test_a_default_channel_that_no_bundle_has_is_refused(tmp_path: Path) -> None
     assert "olm.bundle" not in catalog.read_text()
 
 
-def test_the_fault_of_a_catalog_that_is_one_file_has_the_place_of_the_file(tmp_path: Path) -> None:
+def test_the_error_of_a_catalog_in_one_file_has_its_place_in_the_file(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text(
         "schema: olm.package\nname: cog\ndefaultChannel: stable\n---\n"
@@ -169,7 +169,7 @@ def test_the_fault_of_a_catalog_that_is_one_file_has_the_place_of_the_file(tmp_p
     assert {found.at.path for found in raised.value.diagnostics if found.at} == {str(catalog)}
 
 
-def test_what_is_unknown_in_a_catalog_survives(tmp_path: Path) -> None:
+def test_unknown_fields_of_a_catalog_are_kept(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     add(catalog, bundle(tmp_path / "a"))
     channel = "schema: olm.channel\n"

@@ -1,4 +1,4 @@
-"""Catalogs: begun, checked and read."""
+"""Catalogs: initialized, checked and read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_new_package_is_what_was_asked(tmp_path: Path) -> None:
+def test_a_new_package_has_the_requested_fields(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_bytes(b"caf\xe9\n")
 
     text = job.init(
@@ -32,7 +32,7 @@ def test_a_new_package_is_what_was_asked(tmp_path: Path) -> None:
     assert '"description": "caf\ufffd\\n"' in text.decode()
 
 
-def test_a_huge_icon_is_refused(tmp_path: Path) -> None:
+def test_a_very_large_icon_is_refused(tmp_path: Path) -> None:
     icon = tmp_path / "icon.png"
     icon.write_bytes(b"\x89PNG" + bytes(job.MAX_ICON))
 
@@ -47,7 +47,7 @@ def test_a_valid_catalog_passes_and_is_read(folder: Path) -> None:
     assert list(job.read(str(folder)).packages) == ["kettle"]
 
 
-def test_a_catalog_with_errors_is_not_read_unless_asked(folder: Path) -> None:
+def test_a_catalog_with_errors_is_only_read_on_request(folder: Path) -> None:
     (folder / "other.yaml").write_bytes(b"schema: olm.package\nname: pot\n")
 
     with pytest.raises(InputError) as refused:
@@ -60,7 +60,7 @@ def test_a_catalog_with_errors_is_not_read_unless_asked(folder: Path) -> None:
     assert list(job.read(str(folder), valid=False).packages) == ["kettle", "pot"]
 
 
-def test_files_that_cannot_be_read_hide_the_rules_and_not_each_other(folder: Path) -> None:
+def test_unreadable_files_hide_the_rules_and_not_each_other(folder: Path) -> None:
     (folder / "a.yaml").write_bytes(b"a: [")
     (folder / "b.yaml").symlink_to("gone")
     (folder / "c.yaml").write_bytes(b"schema: olm.package\nname: pot\n")
@@ -72,7 +72,7 @@ def test_files_that_cannot_be_read_hide_the_rules_and_not_each_other(folder: Pat
         job.read(str(folder), valid=False)
 
 
-def test_a_huge_file_is_refused_with_a_sentence(folder: Path) -> None:
+def test_a_very_large_file_is_refused_with_an_error(folder: Path) -> None:
     with (folder / "huge.json").open("wb") as stream:
         stream.truncate(job.MAX_CATALOG_FILE + 1)
 
@@ -101,11 +101,11 @@ def test_an_unknown_rule_is_refused_before_any_work(folder: Path) -> None:
         job.validate([str(folder)], ValidateOptions(select=["GRF999"]))
 
 
-def test_an_empty_folder_is_an_empty_catalog(tmp_path: Path) -> None:
+def test_an_empty_directory_is_an_empty_catalog(tmp_path: Path) -> None:
     assert job.read(str(tmp_path)).packages == {}
 
 
-def test_a_bundle_is_not_taken_for_a_catalog(tmp_path: Path) -> None:
+def test_a_bundle_is_not_mistaken_for_a_catalog(tmp_path: Path) -> None:
     for name in ("manifests", "metadata"):
         (tmp_path / "bundle" / name).mkdir(parents=True)
     (tmp_path / "bundle" / "metadata" / "annotations.yaml").write_text("annotations: {}")

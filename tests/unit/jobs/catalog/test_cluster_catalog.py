@@ -1,4 +1,4 @@
-"""A catalog of catalogd's, read through an API server that passes the request on."""
+"""A catalog of catalogd that is read through the API server."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ SERVING = {
 async def pulled(
     folder: Path, name: str, status: dict[str, Any], listed: tuple[str, ...] | None = ("shelf",)
 ) -> Any:
-    """What the commands for catalogs get for `clustercatalog:NAME`.
+    """Return what the commands for catalogs read from `clustercatalog:NAME`.
 
-    `listed`: the names of the ClusterCatalogs; None when they may not be listed.
+    `listed`: the names of the ClusterCatalogs, or None if listing is forbidden.
     """
     resource = {"name": "clustercatalogs", "kind": "ClusterCatalog", "namespaced": False,
                 "verbs": ["get", "list"]}  # fmt: skip
@@ -102,7 +102,7 @@ def test_a_cluster_catalog_is_read_like_any_other(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_one_that_is_not_served_says_so(
+def test_an_unserved_cluster_catalog_is_reported(
     tmp_path: Path, name: str, status: dict[str, Any], words: str
 ) -> None:
     error = asyncio.run(pulled(tmp_path, name, status))
@@ -122,7 +122,7 @@ def test_one_that_is_not_served_says_so(
     ],
     ids=["near", "few", "none", "many", "not-listable"],
 )
-def test_an_unknown_name_comes_with_those_that_there_are(
+def test_an_unknown_name_is_reported_with_the_existing_ones(
     tmp_path: Path, listed: tuple[str, ...] | None, hint: str
 ) -> None:
     error = asyncio.run(pulled(tmp_path, "shelfs", SERVING, listed))

@@ -1,4 +1,4 @@
-"""Index databases where a catalog is named: rendered, checked, and read from images."""
+"""Index databases as catalogs: rendered, checked, and read from images."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rendered(reference: object, level: Level = Level.NONE) -> bytes:
     return fbc.dump(asyncio.run(render.render_all([str(reference)], options)).blobs, "json")
 
 
-def test_an_image_gives_what_its_database_gives(tmp_path: Path, file: Path) -> None:
+def test_an_image_has_the_same_catalog_as_its_database(tmp_path: Path, file: Path) -> None:
     made = image.data_image(
         layer.write(Tree({"index.db": file.read_bytes()})),
         {DATABASE_LABEL: "index.db"},
@@ -59,14 +59,14 @@ def test_bundles_are_migrated(file: Path) -> None:
     assert b"olm.bundle.object" not in text
 
 
-def test_a_database_is_a_catalog_wherever_one_is_named(file: Path) -> None:
+def test_a_database_is_accepted_as_a_catalog_in_every_command(file: Path) -> None:
     (result,) = catalogs.validate([str(file)], ValidateOptions())
     assert result.passed
     assert list(catalogs.read(str(file)).packages) == ["cog"]
     assert list(local.tree(file)) == ["catalog.json"]
 
 
-def test_a_folder_and_another_file_are_what_they_were(tmp_path: Path) -> None:
+def test_directories_and_other_files_are_still_read(tmp_path: Path) -> None:
     (tmp_path / "catalog.yaml").write_text("schema: x\n")
 
     assert list(local.tree(tmp_path)) == ["catalog.yaml"]
@@ -74,7 +74,7 @@ def test_a_folder_and_another_file_are_what_they_were(tmp_path: Path) -> None:
         local.tree(tmp_path / "catalog.yaml")
 
 
-def test_a_database_that_is_not_a_valid_catalog_is_refused_with_all_its_errors(
+def test_a_database_with_an_invalid_catalog_is_refused_with_all_its_errors(
     tmp_path: Path,
 ) -> None:
     rows = cog()
@@ -91,7 +91,7 @@ def test_a_database_that_is_not_a_valid_catalog_is_refused_with_all_its_errors(
     }
 
 
-def test_what_only_file_based_catalogs_need_is_not_checked(tmp_path: Path) -> None:
+def test_requirements_of_file_based_catalogs_alone_are_not_checked(tmp_path: Path) -> None:
     rows = cog()
     for bundle in rows["operatorbundle"]:
         bundle["bundlepath"] = "R.io/Not An Image"
@@ -103,7 +103,7 @@ def test_what_only_file_based_catalogs_need_is_not_checked(tmp_path: Path) -> No
     assert {one.image for one in made.bundles} == {"R.io/Not An Image"}
 
 
-def test_a_change_of_the_file_is_noticed(file: Path) -> None:
+def test_a_change_of_the_file_is_detected(file: Path) -> None:
     before = asyncio.run(changes.state(str(file), Access()))
     index_databases.write(file.with_name("new.db"), {**cog(), "related_image": []}).replace(file)
 
@@ -114,6 +114,6 @@ def test_a_change_of_the_file_is_noticed(file: Path) -> None:
     assert before != after
 
 
-def test_nothing_is_added_to_a_database(file: Path) -> None:
+def test_a_bundle_cannot_be_added_to_a_database(file: Path) -> None:
     with pytest.raises(InputError, match="is an index database, which is only read"):
         asyncio.run(add.add(file, "no-bundle", AddOptions()))

@@ -1,4 +1,4 @@
-"""Catalog images with a server, from a base in a layout and wheels in a folder."""
+"""Catalog images with a server, from a base in a layout and wheels in a directory."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A catalog, a base with Python, and a wheel that is called as ours."""
+    """A catalog, a base image with Python, and a wheel with the name of olmkit."""
     (tmp_path / "catalog").mkdir()
     (tmp_path / "catalog" / "catalog.yaml").write_text(CATALOG)
     base = image.configure(
@@ -97,7 +97,7 @@ async def files(reference: str) -> Tree:
         return await transports.unpack(store, found)
 
 
-def test_our_server_is_in_the_image_with_its_probe(project: Path) -> None:
+def test_the_server_of_olmkit_is_in_the_image_with_its_probe(project: Path) -> None:
     made = build(project, ServerKind.OLMKIT)
     tree = run(files(made.reference))
     assert tree["usr/bin/grpc_health_probe"].mode == 0o755
@@ -113,7 +113,7 @@ def test_with_opm_only_the_catalog_is_added(project: Path) -> None:
     assert list(tree) == ["bin/opm", "configs/catalog.yaml"]
 
 
-def test_without_a_server_it_is_data_for_every_platform(
+def test_without_a_server_the_image_is_data_for_every_platform(
     project: Path, skopeo: Callable[..., bytes]
 ) -> None:
     plain = run(

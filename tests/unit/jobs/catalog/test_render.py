@@ -1,4 +1,4 @@
-"""Catalog render: folders, files, layouts and a real registry, and what goes wrong there."""
+"""Catalog render: directories, files, layouts and a real registry, and errors there."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def names(rendered: Rendered) -> list[tuple[str, str]]:
     return [(blob.schema, blob.name) for blob in rendered.blobs]
 
 
-def test_references_come_one_after_the_other_and_nothing_is_merged(tmp_path: Path) -> None:
+def test_references_are_rendered_in_order_and_not_merged(tmp_path: Path) -> None:
     catalog = write(tmp_path / "catalog/cog.yaml", CATALOG).parent
     newer = bundle(tmp_path / "1.1.0", "1.1.0")
     older = bundle(tmp_path / "1.0.0")
@@ -87,7 +87,7 @@ def test_references_come_one_after_the_other_and_nothing_is_merged(tmp_path: Pat
     ]
 
 
-def test_many_bundles_render_the_same_in_any_process(tmp_path: Path) -> None:
+def test_many_bundles_are_rendered_alike_in_one_process_and_in_several(tmp_path: Path) -> None:
     folders = [bundle(tmp_path / f"{index}", f"1.0.{index}") for index in range(6)]
 
     alone = run(*folders, options=RenderOptions(processes=1))
@@ -96,7 +96,7 @@ def test_many_bundles_render_the_same_in_any_process(tmp_path: Path) -> None:
     assert fbc.dump(alone.blobs, "json") == fbc.dump(together.blobs, "json")
 
 
-def test_the_image_of_a_bundle_folder_is_made_from_its_facts(tmp_path: Path) -> None:
+def test_the_image_of_a_bundle_directory_is_formatted_from_its_values(tmp_path: Path) -> None:
     folder = bundle(tmp_path / "b", "1.0.0+build")
     options = RenderOptions(image="registry.example.com/{package}/{name}:v{version}")
 
@@ -107,14 +107,14 @@ def test_the_image_of_a_bundle_folder_is_made_from_its_facts(tmp_path: Path) -> 
     assert blob.fields["image"] == "registry.example.com/cog/cog.v1.0.0+build:v1.0.0-build"
 
 
-def test_one_image_cannot_be_that_of_two_bundles(tmp_path: Path) -> None:
+def test_one_image_for_two_bundles_is_refused(tmp_path: Path) -> None:
     options = RenderOptions(image="registry.example.com/cog:v1")
 
     with pytest.raises(ConfigurationError, match="would be the image of 2 bundles"):
         run(bundle(tmp_path / "a"), bundle(tmp_path / "b", "1.1.0"), options=options)
 
 
-def test_bundles_of_catalogs_are_migrated_too(tmp_path: Path) -> None:
+def test_bundles_of_catalogs_are_also_migrated(tmp_path: Path) -> None:
     options = RenderOptions(image="registry.example.com/cog:v1")
     whole = fbc.dump(run(bundle(tmp_path / "b"), options=options).blobs, "yaml")
     catalog = tmp_path / "catalog.yaml"
@@ -130,7 +130,7 @@ def test_bundles_of_catalogs_are_migrated_too(tmp_path: Path) -> None:
     ]
 
 
-def test_all_that_is_wrong_is_reported_at_once(tmp_path: Path) -> None:
+def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
     no_csv = tmp_path / "a"
     write(no_csv / "metadata/annotations.yaml", ANNOTATIONS)
     write(no_csv / "manifests/x.yaml", "kind: X\n")
@@ -163,12 +163,12 @@ def test_files_that_are_not_catalogs_are_refused(
 
 
 @pytest.mark.parametrize("reference", ["", "bundel", "./bundel", "a b", "x" * 5000, "~nouser/x"])
-def test_what_names_nothing_is_invalid_usage(reference: str) -> None:
+def test_a_reference_to_a_missing_file_is_invalid_usage(reference: str) -> None:
     with pytest.raises(ConfigurationError):
         run(reference)
 
 
-def test_a_bundle_image_in_a_layout_has_no_pull_spec_of_its_own(tmp_path: Path) -> None:
+def test_a_bundle_image_in_a_layout_has_no_pull_spec(tmp_path: Path) -> None:
     bundle(tmp_path / "bundle")
     built = asyncio.run(
         publish.build_bundle("bundle", PublishOptions(project=tmp_path), Access())
@@ -183,7 +183,7 @@ def test_a_bundle_image_in_a_layout_has_no_pull_spec_of_its_own(tmp_path: Path) 
     assert said.diagnostics == ()
 
 
-def test_images_of_a_registry_are_rendered_under_their_names(tmp_path: Path) -> None:
+def test_images_in_a_registry_are_rendered_with_their_names(tmp_path: Path) -> None:
     bundle(tmp_path / "bundle")
     write(tmp_path / "catalog/cog/catalog.yaml", CATALOG + BLOB)
     with RegistryServer(folder=tmp_path / "registry") as server:
@@ -208,12 +208,12 @@ def options(project: Path, target: str) -> PublishOptions:
     return PublishOptions(project=project, target=target, push=True)
 
 
-def test_a_registry_that_does_not_answer_is_the_worlds_fault() -> None:
+def test_an_unreachable_registry_is_exit_code_3() -> None:
     with pytest.raises(RemoteError):
         run(f"127.0.0.1:{free_port()}/cog:v1")
 
 
-def test_the_users_material_counts_before_the_world(tmp_path: Path) -> None:
+def test_errors_in_the_input_take_precedence_over_an_unreachable_registry(tmp_path: Path) -> None:
     broken = write(tmp_path / "catalog.yaml", "a: [\n")
 
     with pytest.raises(InputError) as raised:
@@ -222,7 +222,7 @@ def test_the_users_material_counts_before_the_world(tmp_path: Path) -> None:
     assert "127.0.0.1" in raised.value.message
 
 
-def test_what_rendering_drops_is_reported_with_its_place(tmp_path: Path) -> None:
+def test_fields_that_rendering_omits_are_reported_with_their_places(tmp_path: Path) -> None:
     write(tmp_path / "cog/index.yaml", CATALOG + "colour: red\n" + BLOB + "note: {a: 1}\n")
 
     rendered = asyncio.run(render.render_all([str(tmp_path)], RenderOptions()))

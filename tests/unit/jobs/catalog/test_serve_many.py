@@ -52,7 +52,7 @@ properties: [{{type: olm.package, value: {{packageName: {package}, version: {ver
 async def serving(
     *offers: Offer, failed: asyncio.Queue[OlmkitError] | None = None, **settings: Any
 ) -> AsyncIterator[tuple[list[Serving], asyncio.Queue[Serving]]]:
-    """A running server: what each catalog announced, and what comes later."""
+    """A running server: the announcement of each catalog, and later messages."""
     announced: asyncio.Queue[Serving] = asyncio.Queue()
     stop = asyncio.Event()
     running = asyncio.create_task(
@@ -111,7 +111,7 @@ def test_each_catalog_has_a_grpc_port_and_all_share_the_http_port(tmp_path: Path
     asyncio.run(scenario())
 
 
-def test_numbered_ports_follow_each_other() -> None:
+def test_numbered_ports_are_consecutive() -> None:
     settings = ServeSettings(port=50051)
     assert [settings.port_of(number) for number in range(3)] == [50051, 50052, 50053]
     assert ServeSettings(port=0).port_of(2) == 0
@@ -120,13 +120,13 @@ def test_numbered_ports_follow_each_other() -> None:
 @pytest.mark.parametrize(
     ("names", "words"), [(("a", "a"), "two catalogs are called `a`"), (("A", "b"), "cannot be")]
 )
-def test_names_that_cannot_be_are_refused_before_anything_listens(
+def test_invalid_names_are_refused_before_a_port_is_opened(
     tmp_path: Path, names: tuple[str, ...], words: str
 ) -> None:
     refused([Offer(reference=str(tmp_path), name=name) for name in names], words)
 
 
-def test_a_change_of_one_catalog_leaves_the_other_alone(tmp_path: Path) -> None:
+def test_a_change_of_one_catalog_does_not_affect_the_other(tmp_path: Path) -> None:
     folders = [catalog(tmp_path / name, name) for name in ("cog", "gear")]
     offers = [Offer(reference=str(folder), name=folder.name) for folder in folders]
 
@@ -157,7 +157,7 @@ def _metrics(found: Serving, scheme: str = "http") -> str:
     return f"{scheme}://127.0.0.1:{found.metrics_port}/metrics"
 
 
-def test_metrics_have_the_names_of_the_field(tmp_path: Path) -> None:
+def test_metrics_have_the_usual_names(tmp_path: Path) -> None:
     offer = Offer(reference=str(catalog(tmp_path / "cog", "cog")), name="shop")
 
     async def scenario() -> tuple[str, Serving]:
@@ -207,7 +207,7 @@ def test_metrics_have_the_names_of_the_field(tmp_path: Path) -> None:
     assert value('olmkit_catalog_open_calls{catalog="shop",protocol="grpc"}') == 1
     assert value('catalogd_http_request_duration_seconds_count{catalog="shop",code="200"}') == 1
     assert value('catalogd_http_request_duration_seconds_count{catalog="shop",code="400"}') == 1
-    # What no catalog is called is not a series each.
+    # Unknown names of catalogs do not create a time series each.
     assert value('catalogd_http_request_duration_seconds_count{catalog="",code="404"}') == 2
     assert value(f'olmkit_catalog_info{{catalog="shop",digest="{found.digest}"}}') == 1
     assert value('olmkit_catalog_bundles{catalog="shop"}') == 1
@@ -215,7 +215,7 @@ def test_metrics_have_the_names_of_the_field(tmp_path: Path) -> None:
     assert value("process_resident_memory_bytes") > 0
 
 
-def test_metrics_are_on_the_http_port_when_it_is_the_same(tmp_path: Path, free_port: int) -> None:
+def test_metrics_are_on_the_http_port_if_it_is_the_same(tmp_path: Path, free_port: int) -> None:
     offer = Offer(reference=str(catalog(tmp_path / "cog", "cog")), name="shop")
 
     async def scenario() -> None:
@@ -285,7 +285,7 @@ def test_both_protocols_use_the_certificate_and_its_renewal(
                     )
                 )[1]
             )
-            # Half of a pair is not taken.
+            # Half of a pair is not used.
             _, second = pair(tmp_path)
             good = (tmp_path / "tls.key").read_bytes()
             (tmp_path / "tls.key").write_bytes(self_signed.make()[1])

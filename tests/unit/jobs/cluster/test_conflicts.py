@@ -1,4 +1,4 @@
-"""Why a namespace cannot be resolved, from the catalogs that it sees."""
+"""Why a namespace cannot be resolved, from the catalogs that it can use."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_read")
-def test_why_says_which_bundle_excludes_which() -> None:
+def test_why_names_which_bundle_excludes_which() -> None:
     seen = asyncio.run(conflicts.added(Access())(SEEN))
     assert set(seen.conflict) == set(FACTS)
     found = explain(seen, "a")
@@ -107,7 +107,7 @@ def test_why_says_which_bundle_excludes_which() -> None:
 
 
 @pytest.mark.usefixtures("_read")
-def test_a_catalog_that_cannot_be_read_leaves_olms_own_message() -> None:
+def test_an_unreadable_catalog_leaves_the_message_of_olm() -> None:
     there = (*SEEN.catalogs, source("secret", "apps"))
     seen = replace(SEEN, catalogs=there)
     found = asyncio.run(conflicts.added(Access())(seen))
@@ -118,7 +118,7 @@ def test_a_catalog_that_cannot_be_read_leaves_olms_own_message() -> None:
     assert "cannot be read here" in said.message
 
 
-def test_what_is_resolved_reads_no_catalog() -> None:
+def test_for_a_resolved_namespace_no_catalog_is_read() -> None:
     quiet = ClusterState(namespace="apps", subscriptions=(subscription("a", "v1"),))
     assert asyncio.run(conflicts.added(Access())(quiet)) is quiet
 
@@ -131,7 +131,7 @@ def test_what_is_resolved_reads_no_catalog() -> None:
         ((source("shelf"), source("secret", "apps")), 3, (CatalogKey("secret", "apps"),)),
     ],
 )
-def test_a_request_that_excludes_what_is_there_has_the_facts(
+def test_a_request_that_excludes_an_existing_bundle_has_the_facts(
     there: tuple[Any, ...], facts: int, unread: tuple[CatalogKey, ...]
 ) -> None:
     seen = ClusterState(namespace="apps", subscriptions=(subscription("db", "v1"),), catalogs=there)
@@ -145,7 +145,7 @@ def test_a_request_that_excludes_what_is_there_has_the_facts(
 
 
 @pytest.mark.usefixtures("_read")
-def test_what_one_catalog_lacks_another_may_offer() -> None:
+def test_a_package_that_one_catalog_lacks_can_come_from_another() -> None:
     only_a = catalog(package("a", "1.0.0", db=">=2.0.0"))
     request = Subscription(name="a", package="a", channel="v1", catalog=CatalogKey("own", "apps"))
     seen = ClusterState(namespace="apps", catalogs=(source("shelf"),))
@@ -187,7 +187,7 @@ def test_why_names_the_bundle_with_a_range_that_olm_cannot_read(
     words = 'Could not parse Range "^2.0.0": Could not parse comparator "^" in "^2.0.0"'
     asking = subscription("a", "v1", words)
     asking["status"]["conditions"][0]["reason"] = "ErrorPreventedResolution"
-    # Another catalog that cannot be read does not change what is wrong with this one.
+    # Another unreadable catalog does not change the error of this one.
     there = (source("shelf"), source("secret", "apps"))
     seen = replace(SEEN, subscriptions=(asking,), catalogs=there)
     found = explain(asyncio.run(conflicts.added(Access())(seen)), "a")
@@ -197,7 +197,7 @@ def test_why_names_the_bundle_with_a_range_that_olm_cannot_read(
 
 
 def upgrading(name: str, needs: str) -> Catalog:
-    """A package of two versions, one of which replaces the other, and requires a package."""
+    """A package with two versions, one of which replaces the other, and requires a package."""
     blobs = package(name, "1.0.0", "1.1.0")
     own = [one for one in blobs if one["schema"] != "olm.channel"]
     entries = [{"name": f"{name}.v1.0.0"}, {"name": f"{name}.v1.1.0", "replaces": f"{name}.v1.0.0"}]
@@ -216,7 +216,7 @@ def upgrading(name: str, needs: str) -> Catalog:
     ],
 )
 @pytest.mark.parametrize("is_recorded", [True, False])
-def test_an_upgrade_that_olm_would_not_choose_has_the_reason(
+def test_an_upgrade_that_olm_would_not_select_has_the_reason(
     monkeypatch: pytest.MonkeyPatch, needs: str, fact: str, is_unreadable: bool, is_recorded: bool
 ) -> None:
     offered_catalog = upgrading("a", needs)
@@ -226,7 +226,7 @@ def test_an_upgrade_that_olm_would_not_choose_has_the_reason(
 
     monkeypatch.setattr(offered, "read", read)
     one = subscription("a", "v1", installed="a.v1.0.0" if is_recorded else "")
-    if not is_recorded:  # OLM has installed it, and says so some seconds later
+    if not is_recorded:  # OLM has installed it, and reports it some seconds later.
         one["status"] = {**one.get("status", {}), "currentCSV": "a.v1.0.0"}
     own = {"type": "olm.package", "value": {"packageName": "a", "version": "1.0.0"}}
     annotations = {"operatorframework.io/properties": json.dumps({"properties": [own]})}

@@ -1,4 +1,4 @@
-"""Which CRDs of an operator do not work, from what the API server answers."""
+"""The CRDs of an operator that do not work, from the answers of the API server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def crd(name: str, **metadata: str) -> dict[str, Any]:
 
 
 class Reader:
-    """Has one CRD that goes, one that stays, and one that cannot be read."""
+    """Has one CRD that is being deleted, one that stays, and one that cannot be read."""
 
     async def find(self, _: Any, name: str) -> dict[str, Any] | None:
         if name == "hidden.example.com":
@@ -31,7 +31,7 @@ class Reader:
         return crd(name) if name == "stays.example.com" else None
 
 
-def test_crds_that_are_being_deleted_are_found_and_kept_without_schema() -> None:
+def test_crds_that_are_being_deleted_are_found_and_stored_without_schema() -> None:
     names = ("goes", "stays", "hidden", "gone")
     owned = [{"name": f"{name}.example.com"} for name in names]
     csv = {"spec": {"customresourcedefinitions": {"owned": owned}}}

@@ -99,7 +99,7 @@ def run(story: Callable[[ClusterObjects, ApiServer], Awaitable[None]]) -> None:
 
 
 def _look(server: ApiServer) -> None:
-    """CRDs get established, Deployments available unless their image is `bad`."""
+    """Makes CRDs established, and Deployments available unless their image is `bad`."""
     for plural, type_ in (("customresourcedefinitions", "Established"),
                           ("deployments", "Available")):  # fmt: skip
         for one in server.all(plural):
@@ -113,7 +113,7 @@ def _look(server: ApiServer) -> None:
                 server.put(plural, one | {"status": status})
 
 
-def test_it_is_applied_in_order_and_waited_for(options: DeployOptions) -> None:
+def test_objects_are_applied_in_order_and_waited_for(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.desired_objects(options)
         before = await deploy.changes(reader, wanted)
@@ -134,7 +134,7 @@ def test_it_is_applied_in_order_and_waited_for(options: DeployOptions) -> None:
     run(story)
 
 
-def test_what_does_not_get_available_is_reported(options: DeployOptions) -> None:
+def test_a_deployment_that_does_not_become_available_is_reported(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.desired_objects(DeployOptions(project=options.project, image="bad"))
         found = await deploy.apply(
@@ -148,25 +148,25 @@ def test_what_does_not_get_available_is_reported(options: DeployOptions) -> None
     run(story)
 
 
-def test_only_the_crds(options: DeployOptions) -> None:
+def test_only_the_crds_are_applied_on_request(options: DeployOptions) -> None:
     wanted = deploy.desired_objects(DeployOptions(project=options.project, crds_only=True))
 
     assert [one["kind"] for one in wanted] == ["CustomResourceDefinition"]
 
 
-def test_an_image_that_has_no_name_is_refused(options: DeployOptions) -> None:
+def test_an_image_without_a_name_is_refused(options: DeployOptions) -> None:
     with pytest.raises(ConfigurationError, match="not an image reference"):
         deploy.desired_objects(
             DeployOptions(project=options.project, image="quay.io/Example/cache:1")
         )
 
 
-def test_an_overlay_that_is_not_there_is_refused(options: DeployOptions) -> None:
+def test_a_missing_overlay_is_refused(options: DeployOptions) -> None:
     with pytest.raises(ConfigurationError):
         deploy.desired_objects(DeployOptions(project=options.project, overlay="config/none"))
 
 
-def test_it_is_removed_without_the_objects_of_other_owners(options: DeployOptions) -> None:
+def test_undeploy_keeps_the_objects_of_other_owners(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.desired_objects(options)
         await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
@@ -223,14 +223,14 @@ def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
         assert refused == {"GET", "DELETE"}
         assert [line for line in told if webhook in line]
         assert done.left == ()
-        with pytest.raises(KeyError, match="caches"):  # the kind is gone, and its objects
+        with pytest.raises(KeyError, match="caches"):  # the kind and its objects are gone
             server.all("caches")
 
     run(story)
 
 
 class NothingConverts(ClusterObjects):
-    """The API of a cluster in which the conversion webhook of the caches is gone."""
+    """The API of a cluster without the conversion webhook of the caches."""
 
     async def list(
         self, kind: Any, namespace: str = "", *, labels: str = "", fields: str = ""
@@ -243,7 +243,7 @@ class NothingConverts(ClusterObjects):
         return await super().list(kind, namespace, labels=labels, fields=fields)
 
 
-def test_a_conversion_webhook_that_is_gone_does_not_stop_undeploy(options: DeployOptions) -> None:
+def test_a_missing_conversion_webhook_does_not_stop_undeploy(options: DeployOptions) -> None:
     conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {
         "service": {"name": "gone", "namespace": "place"}}}}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Which Leases are an operator's own: by their holder, or by the name that its arguments give."""
+"""The Leases of an operator, by their holder or by the name in its arguments."""
 
 from __future__ import annotations
 

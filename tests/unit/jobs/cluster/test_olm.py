@@ -1,4 +1,4 @@
-"""OLM's own manifests, and what is said of OLM in a cluster."""
+"""OLM's own manifests, and the status of OLM in a cluster."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def file(tmp_path: Path) -> str:
 
 @asynccontextmanager
 async def shelf(files: Mapping[str, str]) -> AsyncIterator[str]:
-    """The address of a server that has these files, and answers 404 for others."""
+    """Return the URL of a server that has these files, and answers 404 for others."""
 
     async def answer(request: web.Request) -> web.Response:
         text = files.get(request.path)
@@ -119,7 +119,7 @@ async def shelf(files: Mapping[str, str]) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
-def test_without_manifests_those_of_a_release_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_manifests_those_of_a_release_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     kind, _, rest = MANIFESTS.partition("---\n")
     files = {"/v0.46.0/crds.yaml": rest, "/v0.46.0/olm.yaml": kind}
 
@@ -140,7 +140,7 @@ def test_without_manifests_those_of_a_release_are_taken(monkeypatch: pytest.Monk
     asyncio.run(story())
 
 
-def test_manifests_come_from_files_and_addresses_in_an_order_that_works(file: str) -> None:
+def test_manifests_are_read_from_files_and_urls_and_sorted(file: str) -> None:
     async def story() -> None:
         async with shelf({"/olm.yaml": MANIFESTS}) as address:
             local = await olm.manifests([file], "", Access())
@@ -165,7 +165,7 @@ def test_a_file_without_objects_is_refused(tmp_path: Path) -> None:
         asyncio.run(olm.manifests([str(tmp_path / "empty.yaml")], "", Access()))
 
 
-def test_a_cluster_without_olm() -> None:
+def test_a_cluster_without_olm_is_reported() -> None:
     async def story(reader: ClusterObjects, _: ApiServer) -> None:
         found = await olm.status(reader)
 
@@ -174,7 +174,7 @@ def test_a_cluster_without_olm() -> None:
     run(story, *BARE)
 
 
-def test_installed_looked_at_and_removed(file: str) -> None:
+def test_olm_is_installed_inspected_and_removed(file: str) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         server.collects_garbage = True
         wanted = await olm.manifests([file], "", Access())

@@ -1,4 +1,4 @@
-"""Scorecard tests as pods, against a small API server whose kubelet is played by the test."""
+"""Scorecard tests as pods, with a small API server and a simulated kubelet."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def resource(kind: str, plural: str) -> Resource:
 
 
 class Kubelet:
-    """Sets the status of each new pod, and answers for its logs and its commands."""
+    """Sets the status of each new pod, and answers requests for its logs and commands."""
 
     def __init__(self, server: ApiServer, *, status: Any, log: str, stored: bytes = b"") -> None:
         self.server = server
@@ -152,7 +152,7 @@ def test_a_test_gets_the_bundle_and_its_log_is_the_result() -> None:
     run(story)
 
 
-def test_stored_files_come_into_a_folder_of_the_test(tmp_path: Path) -> None:
+def test_stored_files_are_copied_into_a_directory_of_the_test(tmp_path: Path) -> None:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as tar:
         info = tarfile.TarInfo("data/report.txt")
@@ -284,7 +284,7 @@ def test_a_pod_that_will_never_run_the_test_is_not_waited_for(status: Any, words
         ({}, ""),
     ],
 )
-def test_what_a_pod_waits_for_is_known(status: Any, words: str) -> None:
+def test_the_reason_of_a_waiting_pod_is_known(status: Any, words: str) -> None:
     async def story() -> None:
         async with playing(status) as (reader, _, __):
             tests = PodTests(reader, how())
@@ -297,7 +297,7 @@ def test_what_a_pod_waits_for_is_known(status: Any, words: str) -> None:
     run(story)
 
 
-def test_a_bundle_that_fits_no_config_map_is_refused_before_anything_is_created() -> None:
+def test_a_bundle_that_is_too_large_for_a_config_map_is_refused_before_a_request() -> None:
     noise = b"".join(index.to_bytes(4, "big") for index in range(0, 2**31, 4999))
 
     async def story() -> None:
@@ -311,7 +311,7 @@ def test_a_bundle_that_fits_no_config_map_is_refused_before_anything_is_created(
     run(story)
 
 
-def test_what_cannot_be_removed_is_named() -> None:
+def test_objects_that_cannot_be_removed_are_named() -> None:
     async def story() -> None:
         async with playing() as (reader, server, _):
             tests = PodTests(reader, how())
@@ -351,7 +351,7 @@ def test_a_refused_command_is_an_error() -> None:
     run(story)
 
 
-def test_a_command_without_an_end_is_ended() -> None:
+def test_a_command_that_does_not_end_is_ended() -> None:
     async def story() -> None:
         async with playing(stored=b"x" * 10_000) as (reader, server, kubelet):
             server.handlers["/api/v1/namespaces/n/pods/p/exec"] = kubelet.exec

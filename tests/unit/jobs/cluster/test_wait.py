@@ -1,4 +1,4 @@
-"""Waits: what counts at the time limit."""
+"""Waits: the behavior at the time limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNPACKING = Explanation(
 
 
 def run(*states: Explanation, acts: bool, timeouts: Timeouts) -> tuple[Explanation, list[str]]:
-    """The result, and the states that were acted on; the last state lasts."""
+    """Return the result, and the states that were acted on; the last state stays."""
     left = list(states)
     acted: list[str] = []
 
@@ -37,7 +37,7 @@ def run(*states: Explanation, acts: bool, timeouts: Timeouts) -> tuple[Explanati
     return asyncio.run(found), acted
 
 
-def test_a_state_that_was_changed_at_the_time_limit_is_read_again() -> None:
+def test_a_state_that_changed_at_the_time_limit_is_read_again() -> None:
     found, acted = run(
         APPROVAL, UNPACKING, acts=True, timeouts=Timeouts(seconds=0, given=90, interval=0)
     )
@@ -49,7 +49,7 @@ def test_a_state_that_was_changed_at_the_time_limit_is_read_again() -> None:
     assert acted == ["needs-approval", "unpacking"]
 
 
-def test_a_change_that_has_no_effect_does_not_extend_the_time_limit() -> None:
+def test_a_change_without_effect_does_not_extend_the_time_limit() -> None:
     found, acted = run(APPROVAL, acts=True, timeouts=Timeouts(seconds=0, interval=0))
 
     assert (found.readiness, found.message) == (

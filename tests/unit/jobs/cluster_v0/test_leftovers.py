@@ -1,4 +1,4 @@
-"""What OLM forgets in the whole cluster, found by label and by InstallPlan."""
+"""Objects that OLM leaves in the cluster, found by label and by InstallPlan."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def step(name: str, status: str, *, csv: str = "cache.v1", kind: str = "ClusterR
 
 
 def names_of(server: ApiServer, *steps: Manifest) -> list[str]:
-    """What is found of `cache.v1` in `apps`, by a plan of these steps."""
+    """Return the objects of `cache.v1` in `apps`, from a plan with these steps."""
     plan = {"kind": "InstallPlan", "status": {"plan": [*steps, "no step"]}}
 
     async def ask() -> list[str]:
@@ -51,7 +51,7 @@ def names_of(server: ApiServer, *steps: Manifest) -> list[str]:
     return asyncio.run(ask())
 
 
-def test_what_a_plan_has_made_is_found_without_a_label() -> None:
+def test_objects_of_a_plan_are_found_without_a_label() -> None:
     server = ApiServer.of(KINDS)
     for one in (
         role("created"),
@@ -75,7 +75,7 @@ def test_what_a_plan_has_made_is_found_without_a_label() -> None:
     assert found == ["labelled", "being-made", "created"]
 
 
-def test_what_a_csv_of_that_name_has_elsewhere_is_left_to_it() -> None:
+def test_objects_of_a_csv_with_that_name_in_another_namespace_are_kept() -> None:
     server = ApiServer.of(KINDS)
     server.put("clusterroles", role("labelled", olm_owner="cache.v1"))
     server.put("clusterroles", role("created"))
@@ -86,7 +86,7 @@ def test_what_a_csv_of_that_name_has_elsewhere_is_left_to_it() -> None:
     assert names_of(server, step("created", "Created")) == []
 
 
-def test_who_may_not_look_at_roles_finds_none() -> None:
+def test_without_permission_to_list_roles_none_are_found() -> None:
     server = ApiServer.of(KINDS)
     server.put("clusterroles", role("created"))
     server.denies = lambda access: access.resource == "clusterroles"

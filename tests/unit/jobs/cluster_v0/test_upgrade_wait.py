@@ -46,7 +46,7 @@ def csv(name: str, phase: str) -> Manifest:
         (state(csv(NEW, "Succeeded"), plan="Installing"), "InstallPlan apps/p is Installing"),
     ],
 )
-def test_an_upgrade_is_done_when_nothing_is_missing(seen: ClusterState, missing: str) -> None:
+def test_an_upgrade_is_done_if_nothing_is_missing(seen: ClusterState, missing: str) -> None:
     found = upgrade_wait._describe_unfinished(seen, "cache", NEW)  # noqa: SLF001 - the decision itself
 
     assert (missing in found, bool(found)) == (True, bool(missing))
@@ -93,7 +93,7 @@ def test_olm_that_is_late_with_the_old_version_is_slow_and_not_stuck(
         ({"image": "r/c"}, ""),
     ],
 )
-def test_a_served_catalog_is_read_again_late(spec: Manifest, hint: str) -> None:
+def test_a_served_catalog_is_read_again_after_a_while(spec: Manifest, hint: str) -> None:
     seen = state(csv(NEW, "Succeeded"))
     seen.subscriptions[0]["spec"] |= {"source": "shelf", "sourceNamespace": "apps"}
     status = {"connectionState": {"lastObservedState": "READY"}}
@@ -116,7 +116,7 @@ def test_a_served_catalog_is_read_again_late(spec: Manifest, hint: str) -> None:
     assert (found.hint.startswith(hint), bool(found.hint)) == (True, bool(hint))
 
 
-def test_a_catalogs_pod_with_another_image_than_its_tag_is_outdated() -> None:
+def test_a_catalogs_pod_whose_image_differs_from_its_tag_is_outdated() -> None:
     source = made("CatalogSource", "shelf", spec={"image": "r/shelf:latest"})
     pod = made("Pod", "shelf-x", status={
         "initContainerStatuses": [{"imageID": "r/shelf@sha256:aa"}],

@@ -1,4 +1,4 @@
-"""An upgrade waits until catalogd has read what a catalog's reference names now."""
+"""An upgrade waits until catalogd has read the current image of a catalog's reference."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def offers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Sets what `plan` finds in the catalogs; empty when they do not offer it."""
+    """Sets the result of `plan`; empty if the catalogs do not offer it."""
     state = {"csv": "cache.v1"}
 
     async def plan(*_: Any, extends_account: bool) -> ExtensionUpgrade:
@@ -102,7 +102,7 @@ def offers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 async def planned(
     reader: ClusterObjects, reported: Callable[[], None] = lambda: None
 ) -> tuple[ExtensionUpgrade | Explanation, list[str]]:
-    """The plan and what was told; `reported` is called each time."""
+    """Return the plan and the messages; `reported` is called for each."""
     told: list[str] = []
 
     def report(line: str) -> None:
@@ -159,7 +159,7 @@ def test_a_catalog_that_stays_old_is_the_cause(
     run(there, story)
 
 
-def test_what_is_offered_already_is_not_waited_for(offers: Callable[[str], None]) -> None:
+def test_a_version_that_is_already_offered_is_not_waited_for(offers: Callable[[str], None]) -> None:
     async def story(reader: ClusterObjects, _: ApiServer) -> None:
         offers("cache.v2")
         found, told = await planned(reader)
@@ -183,7 +183,7 @@ def test_a_catalog_that_is_up_to_date_decides_at_once(offers: Callable[[str], No
     run(catalog(served=NEW, minutes=5), story)
 
 
-def test_what_a_registry_does_not_tell_is_a_note(
+def test_a_registry_that_does_not_answer_is_a_note(
     monkeypatch: pytest.MonkeyPatch, offers: Callable[[str], None]
 ) -> None:
     async def of_reference(_: str, __: Access) -> str:

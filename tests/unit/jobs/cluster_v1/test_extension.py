@@ -1,13 +1,13 @@
-"""OLM v1's ClusterExtensions, against a small API server and a controller of a few lines.
+"""OLM v1's ClusterExtensions, with a small API server and a small controller.
 
 The tests that also pass on the real controllers are in `tests/e2e/cluster/v1/contract`, with a
 fuller double; its `conftest` lists the differences. The controller here differs more, so that a
-test can set up what no release of OLM v1 reports at once:
+test can set up states that no release of OLM v1 reports at once:
 
 - no service account is required, as in release 1.11.0, whose controller ignores the field; the
-  CRD of release 1.2.0 requires it. `test_older_releases_want_a_service_account` sets that up;
+  CRD of release 1.2.0 requires it. `test_older_releases_require_a_service_account` sets that up;
 - it reports success without a catalog, an image of a bundle or a Deployment, which no release
-  does: the tests set up what is there;
+  does: the tests set up what exists;
 - it reports `Blocked` for a range, which the API server refuses first when the CRD is the
   real one, in both releases.
 """
@@ -80,7 +80,7 @@ V0 = tuple(
 
 
 def run(story: Story, *more: Resource) -> None:
-    """`says` is what the controller answers: `reason` and `message`; success without them."""
+    """`says` is the controller's answer: `reason` and `message`; success without them."""
 
     async def whole() -> None:
         server = ApiServer.of((*KINDS, *more))
@@ -135,7 +135,7 @@ async def installed(reader: ClusterObjects, options: ExtensionOptions = OPTIONS)
     return await install.carry_out(reader, made, report=[].append, timeouts=QUICK, created=[])
 
 
-def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
+def test_an_extension_is_created_waited_for_changed_and_removed() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         assert (await installed(reader)).is_ready
         assert server.get("namespaces", "apps", "")
@@ -176,7 +176,7 @@ def _deployment(server: ApiServer, *, available: bool) -> None:
     })  # fmt: skip
 
 
-def test_installed_is_not_ready_before_the_deployments_are_available() -> None:
+def test_an_installed_extension_is_not_ready_before_the_deployments_are_available() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         _deployment(server, available=False)
         server.put("pods", {
@@ -200,7 +200,7 @@ def test_installed_is_not_ready_before_the_deployments_are_available() -> None:
     run(story)
 
 
-def test_an_upgrade_waits_for_the_bundle_that_is_expected() -> None:
+def test_an_upgrade_waits_for_the_expected_bundle() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         await installed(reader)
         made = await upgrade.plan(reader, "cache", "", Access())
@@ -228,7 +228,7 @@ def _toy(server: ApiServer, *finalizers: str) -> None:
     server.put("toys", {"apiVersion": "example.com/v1", "kind": "Toy", "metadata": metadata})
 
 
-def test_the_lease_of_the_operator_goes_last() -> None:
+def test_the_lease_of_the_operator_is_removed_last() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         _deployment(server, available=True)
@@ -246,7 +246,7 @@ def test_the_lease_of_the_operator_goes_last() -> None:
     run(story)
 
 
-def test_what_was_created_for_one_extension_stays_when_another_of_its_package_goes() -> None:
+def test_objects_for_one_extension_stay_when_another_of_its_package_is_removed() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         second = {"metadata": {"name": "second"}, "spec": {"namespace": "apps", "source": {
@@ -270,7 +270,7 @@ def test_what_was_created_for_one_extension_stays_when_another_of_its_package_go
     run(story)
 
 
-def test_objects_go_first_and_only_when_that_is_requested() -> None:
+def test_custom_resources_are_removed_first_and_only_on_request() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         server.put("customresourcedefinitions", CRD)
@@ -287,7 +287,7 @@ def test_objects_go_first_and_only_when_that_is_requested() -> None:
         said: list[str] = []
         quick = Timeouts(seconds=0.2, interval=0.02)
         done = await uninstall.carry_out(reader, made, report=said.append, timeouts=quick)
-        # Nothing collects garbage here, so the CRD stays, and that is reported.
+        # No garbage collector runs here, so the CRD stays, and that is reported.
         assert [one["kind"] for one in done.gone] == ["Toy", "ClusterExtension"]
         assert [one["kind"] for one in done.left] == ["CustomResourceDefinition"]
         assert said[:2] == ["deleting Toy apps/a", "deleting ClusterExtension cache"]
@@ -295,7 +295,9 @@ def test_objects_go_first_and_only_when_that_is_requested() -> None:
     run(story)
 
 
-def test_an_object_whose_operator_is_gone_keeps_the_extension_until_finalizers_go() -> None:
+def test_an_object_whose_operator_is_gone_keeps_the_extension_until_finalizers_are_removed() -> (
+    None
+):
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         server.put("customresourcedefinitions", CRD)
@@ -321,7 +323,7 @@ def test_an_object_whose_operator_is_gone_keeps_the_extension_until_finalizers_g
 
 
 class NothingConverts(ClusterObjects):
-    """The API of a cluster in which the conversion webhook of the toys is gone."""
+    """The API of a cluster without the conversion webhook of the toys."""
 
     async def list(
         self, kind: Any, namespace: str = "", *, labels: str = "", fields: str = ""
@@ -335,7 +337,7 @@ class NothingConverts(ClusterObjects):
         return await super().list(kind, namespace, labels=labels, fields=fields)
 
 
-def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> None:
+def test_a_missing_conversion_webhook_does_not_block_an_uninstall() -> None:
     service = {"name": "gone", "namespace": "apps"}
     conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": service}}}
 
@@ -363,7 +365,7 @@ def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> No
     run(story, resource("", "Service", "services", namespaced=True))
 
 
-def test_what_comes_to_nothing_is_taken_back_when_that_is_wanted() -> None:
+def test_a_failed_install_is_removed_on_request() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
         says["reason"] = "Blocked"
         made = await install.plan(reader, OPTIONS, Access())
@@ -380,7 +382,7 @@ def test_what_comes_to_nothing_is_taken_back_when_that_is_wanted() -> None:
     run(story)
 
 
-def test_status_shows_extensions_where_there_is_no_older_olm() -> None:
+def test_status_shows_extensions_in_a_cluster_without_olm_v0() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         server.put("clustercatalogs", {
@@ -412,7 +414,7 @@ def test_a_package_is_installed_once() -> None:
     run(story)
 
 
-def test_a_range_that_the_api_server_refuses_is_refused_before() -> None:
+def test_a_range_that_the_api_server_refuses_is_refused_before_the_request() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         for version in ("1.2 - 2.0", "01.0.0"):
             options = ExtensionOptions(package="cache", namespace="apps", version=version)
@@ -437,7 +439,7 @@ def test_without_a_version_an_upgrade_keeps_the_range() -> None:
     run(story)
 
 
-def test_status_shows_what_may_be_listed_and_notes_the_rest() -> None:
+def test_status_shows_what_it_can_list_and_notes_the_rest() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         hidden = {"subscriptions", "catalogsources"}
@@ -454,7 +456,7 @@ def test_status_shows_what_may_be_listed_and_notes_the_rest() -> None:
     run(story, *V0)
 
 
-def test_catalogs_that_may_not_be_listed_are_not_reported_as_absent() -> None:
+def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
         nothing = 'no bundles found for package "cache"'
         server.put("clusterextensions", {
@@ -471,7 +473,7 @@ def test_catalogs_that_may_not_be_listed_are_not_reported_as_absent() -> None:
         assert await causes() == ("catalog-not-ready",) * 2
         server.denies = lambda access: access.resource == "clustercatalogs"
         assert await causes() == ("catalogs-not-listable",) * 2
-        # The one that the selector names may be read all the same.
+        # The one that the selector names is still readable.
         server.denies = lambda access: access.resource == "clustercatalogs" and access.verb != "get"
         labels = {"olm.operatorframework.io/metadata.name": "shelf"}
         selector = {"selector": {"matchLabels": labels}}
@@ -486,7 +488,7 @@ def test_catalogs_that_may_not_be_listed_are_not_reported_as_absent() -> None:
     run(story)
 
 
-def test_commands_of_v0_report_a_cluster_with_olm_v1_alone() -> None:
+def test_commands_of_v0_report_a_cluster_with_only_olm_v1() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         with pytest.raises(InputError, match="OLM v1 only") as refused:
             await cluster_read.require_olm(reader)
@@ -566,12 +568,12 @@ def test_a_poll_interval_is_in_minutes(duration: str, minutes: int) -> None:
 
 
 @pytest.mark.parametrize("duration", ["", "90s", "0m", "1.5h", "m", "h5m", "15", "5m1"])
-def test_a_poll_interval_that_a_catalog_cannot_have_is_refused(duration: str) -> None:
+def test_an_invalid_poll_interval_is_refused(duration: str) -> None:
     with pytest.raises(ConfigurationError, match="whole minutes"):
         install.poll_minutes(duration)
 
 
-def test_only_a_catalog_of_an_image_is_polled() -> None:
+def test_only_a_catalog_from_an_image_is_polled() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         options = replace(OPTIONS, catalog="shelf", poll_minutes=5)
         with pytest.raises(ConfigurationError, match="named by its image"):
@@ -580,7 +582,7 @@ def test_only_a_catalog_of_an_image_is_polled() -> None:
     run(story)
 
 
-def test_what_needs_action_ends_the_waiting() -> None:
+def test_a_state_that_needs_action_ends_the_wait() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, says: dict[str, str]) -> None:
         says |= {"reason": "Blocked", "message": 'desired version range "x" is invalid: …'}
         found = await installed(reader)
@@ -590,7 +592,7 @@ def test_what_needs_action_ends_the_waiting() -> None:
     run(story)
 
 
-def test_older_releases_want_a_service_account() -> None:
+def test_older_releases_require_a_service_account() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         schema = {"properties": {"spec": {"required": ["serviceAccount"]}}}
         server.put("customresourcedefinitions", {
@@ -613,7 +615,7 @@ def test_older_releases_want_a_service_account() -> None:
     run(story)
 
 
-def test_an_upgrade_needs_the_service_account_where_the_release_does() -> None:
+def test_an_upgrade_needs_the_service_account_if_the_release_requires_it() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
                "metadata": {"name": f"clusterextensions.{GROUP}"}}  # fmt: skip
@@ -640,7 +642,7 @@ def test_an_upgrade_needs_the_service_account_where_the_release_does() -> None:
     run(story)
 
 
-def test_nothing_there_is_reported() -> None:
+def test_a_missing_extension_is_reported() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         assert (await why.why(reader, "cache")).cause == "not-installed"
         with pytest.raises(InputError, match="no ClusterExtension"):

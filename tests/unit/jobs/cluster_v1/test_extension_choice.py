@@ -1,4 +1,4 @@
-"""What OLM v1 will take is said beforehand, as far as its catalog tells."""
+"""What OLM v1 will select is announced, as far as its catalog shows."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def shelf(name: str, *, priority: int = 0, trouble: str = "", **spec: Any) -> di
 def run(
     story: Callable[[ClusterObjects], Awaitable[None]], *catalogs: str | dict[str, Any]
 ) -> None:
-    """`catalogs` are those that are there; a name is one that is served."""
+    """`catalogs` are the existing ones; a name is a served one."""
 
     async def whole() -> None:
         server = ApiServer.of((KIND,))
@@ -90,9 +90,9 @@ def run(
 
 @pytest.fixture(autouse=True)
 def _shelf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What catalogd serves, and each bundle may read what is its version.
+    """Return the blobs that catalogd serves; each bundle can read its version.
 
-    It is the same under most names; `older` has no 3.0.0, `ageing` has it deprecated, and `others`
+    Most names have the same; `older` has no 3.0.0, `ageing` has it deprecated, and `others`
     has another package.
     """
 
@@ -139,7 +139,7 @@ def extension(catalog: str = "shelf", installed: str = "1.0.0", **asked: Any) ->
         (extension(installed="1.5.0"), "", "cache.v2.5.0"),
     ],
 )
-def test_an_upgrade_goes_to_the_highest_version_that_may_follow(
+def test_an_upgrade_selects_the_highest_possible_version(
     there: dict[str, Any], version: str, csv: str
 ) -> None:
     async def story(reader: ClusterObjects) -> None:
@@ -152,7 +152,7 @@ def test_an_upgrade_goes_to_the_highest_version_that_may_follow(
     run(story)
 
 
-def test_an_upgrade_knows_what_the_installed_version_brought() -> None:
+def test_an_upgrade_knows_the_objects_of_the_installed_version() -> None:
     async def story(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(reader, extension(), "", Access())
         assert found.has is not None
@@ -173,7 +173,7 @@ def test_an_upgrade_knows_what_the_installed_version_brought() -> None:
         (extension("", selector={"matchLabels": {"a": "b"}}), "", "no ClusterCatalog matches"),
     ],
 )
-def test_what_is_not_known_of_an_upgrade_is_reported_with_the_reason(
+def test_unknown_facts_about_an_upgrade_are_reported_with_the_reason(
     there: dict[str, Any], version: str, why: str
 ) -> None:
     async def story(reader: ClusterObjects) -> None:
@@ -197,7 +197,7 @@ def test_what_is_not_known_of_an_upgrade_is_reported_with_the_reason(
         (extension(""), ("shelf", shelf("bad", trouble="no host")), "OLM v1 reads every catalog"),
     ],
 )
-def test_a_new_range_is_refused_when_no_catalog_can_be_read_for_it(
+def test_a_new_range_is_refused_if_no_catalog_can_be_read(
     there: dict[str, Any], catalogs: tuple[str | dict[str, Any], ...], why: str
 ) -> None:
     async def story(reader: ClusterObjects) -> None:
@@ -211,7 +211,7 @@ def test_a_new_range_is_refused_when_no_catalog_can_be_read_for_it(
     run(story, *catalogs)
 
 
-def test_a_new_range_is_accepted_when_a_catalog_may_not_be_read() -> None:
+def test_a_new_range_is_accepted_without_permission_to_read_a_catalog() -> None:
     async def story(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(
             reader, extension("secret"), "2.x", Access()
@@ -221,7 +221,7 @@ def test_a_new_range_is_accepted_when_a_catalog_may_not_be_read() -> None:
     run(story, "secret")
 
 
-def test_catalogs_that_are_switched_off_are_named_when_the_others_offer_nothing() -> None:
+def test_disabled_catalogs_are_named_if_the_others_offer_nothing() -> None:
     off = shelf("off", availabilityMode="Unavailable")
     queue = ExtensionRequest(package="queue", namespace="apps")
 
@@ -248,7 +248,7 @@ def test_an_upgrade_that_the_catalog_does_not_offer_is_refused() -> None:
     run(story)
 
 
-def test_several_upgrades_in_a_row_are_announced_with_the_first_of_them() -> None:
+def test_several_consecutive_upgrades_are_announced_with_the_first_of_them() -> None:
     asked = extension(installed="0.9.0", channels=["chain"])
 
     async def story(reader: ClusterObjects) -> None:
@@ -264,7 +264,7 @@ def test_several_upgrades_in_a_row_are_announced_with_the_first_of_them() -> Non
     run(story)
 
 
-def test_the_requested_range_may_exclude_the_newest() -> None:
+def test_the_requested_range_can_exclude_the_newest_version() -> None:
     async def story(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(reader, extension(), "1.0.0", Access())
         assert found.csv == "cache.v1.0.0"
@@ -273,7 +273,7 @@ def test_the_requested_range_may_exclude_the_newest() -> None:
     run(story)
 
 
-def test_the_only_catalog_need_not_be_named() -> None:
+def test_the_only_catalog_does_not_need_to_be_named() -> None:
     request = ExtensionRequest(package="cache", namespace="apps")
 
     async def story(reader: ClusterObjects) -> None:
@@ -293,7 +293,7 @@ ANY = ExtensionRequest(package="cache", namespace="apps")
         ((shelf("shelf", priority=1), shelf("older")), NEWEST, "from the catalog `shelf`"),
         ((shelf("shelf", priority=-1), shelf("older")), "cache.v2.5.0", "the catalog `older`"),
         ((shelf("shelf", priority=-1), shelf("others")), NEWEST, "from the catalog `shelf`"),
-        # What is deprecated gives way, also of a higher priority.
+        # A deprecated bundle is replaced, also in a catalog with higher priority.
         ((shelf("ageing", priority=9),), "cache.v2.5.0", ""),
         ((shelf("off", availabilityMode="Unavailable"), shelf("older")), "cache.v2.5.0", ""),
     ],
@@ -309,7 +309,7 @@ def test_of_several_catalogs_the_highest_priority_decides(
     run(story, *catalogs)
 
 
-def test_a_deprecated_bundle_gives_way_to_another_catalog_of_a_lower_priority() -> None:
+def test_a_deprecated_bundle_is_replaced_by_one_of_a_catalog_with_lower_priority() -> None:
     request = ExtensionRequest(package="cache", namespace="apps", version=">=2.5.0")
     last = ExtensionRequest(package="cache", namespace="apps", version="3.0.0")
 
@@ -355,7 +355,7 @@ def test_an_install_that_olm_would_not_resolve_is_refused(
     run(story, *catalogs)
 
 
-def test_an_upgrade_reads_all_catalogs_that_the_selector_selects() -> None:
+def test_an_upgrade_reads_all_catalogs_of_the_selector() -> None:
     async def story(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(reader, extension(""), "", Access())
         assert (found.csv, found.notes) == (
@@ -370,7 +370,7 @@ def test_an_upgrade_reads_all_catalogs_that_the_selector_selects() -> None:
     run(story, "shelf", shelf("older", priority=2))
 
 
-def test_an_install_is_refused_when_the_catalog_does_not_have_it() -> None:
+def test_an_install_is_refused_if_the_catalog_does_not_have_the_package() -> None:
     requests = [
         ExtensionRequest(package="queue", namespace="apps", catalog="shelf"),
         ExtensionRequest(package="queue", namespace="apps"),
@@ -390,7 +390,7 @@ def test_an_install_is_refused_when_the_catalog_does_not_have_it() -> None:
     run(story, "shelf")
 
 
-def test_a_bundle_that_depends_on_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_with_dependencies_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     needs = [{**blob, "properties": [*blob.get("properties", ()), {
         "type": "olm.package.required", "value": {"packageName": "a", "versionRange": ">0.0.0"}}]}
         if blob["schema"] == "olm.bundle" else blob for blob in BLOBS]  # fmt: skip

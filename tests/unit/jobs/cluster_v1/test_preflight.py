@@ -62,11 +62,11 @@ def checked(reader: Any, account: Account) -> CheckedPermissions:
     return asyncio.run(preflight.check_bundle(reader, TOYS, extension="toy", account=account))
 
 
-def test_an_account_that_may_do_all_is_accepted() -> None:
+def test_an_account_with_all_permissions_is_accepted() -> None:
     assert check(Reader()) == ()
 
 
-def test_what_an_account_lacks_is_granted_by_the_manifests_of_the_error() -> None:
+def test_the_manifests_in_the_error_grant_the_missing_permissions() -> None:
     def refuses(asked: Manifest) -> bool:
         return (
             asked.get("verb") in ("escalate", "update", "patch")
@@ -114,13 +114,13 @@ def test_an_account_that_olmkit_created_can_be_extended() -> None:
             asyncio.run(preflight.require_ours(Reader(objects=objects), ACCOUNT))  # type: ignore[arg-type]
 
 
-def test_who_may_escalate_and_bind_needs_not_have_what_is_granted() -> None:
+def test_an_account_that_can_escalate_and_bind_does_not_need_the_granted_permissions() -> None:
     reader = Reader(lambda asked: asked.get("group") == "example.com")
     assert check(reader) == ()
     assert not any(one.get("group") == "example.com" for one in reader.asked)
 
 
-def test_an_account_of_ours_and_none_at_all_are_not_asked_about() -> None:
+def test_accounts_of_olmkit_and_missing_accounts_are_not_checked() -> None:
     for account in (Account(name="installer", namespace="apps", is_new=True),
                     Account(name="", namespace="apps")):  # fmt: skip
         reader = Reader(lambda _: True)
@@ -128,7 +128,7 @@ def test_an_account_of_ours_and_none_at_all_are_not_asked_about() -> None:
         assert reader.asked == []
 
 
-def test_who_may_not_ask_gets_a_note() -> None:
+def test_without_permission_to_check_there_is_a_note() -> None:
     class Closed(Reader):
         async def create(self, _: Manifest) -> Manifest:
             raise Forbidden("no", code=403)

@@ -1,4 +1,4 @@
-"""A hub in a folder: the same bytes each time, relative links, no code of a catalog."""
+"""A hub in a directory: reproducible, with relative links, without code from a catalog."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read(folder: Path) -> dict[str, bytes]:
 
 
 class Links(HTMLParser):
-    """The addresses that a page names, and whatever could run."""
+    """The URLs in a page, and everything that could run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ def hostile(text: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_two_builds_give_the_same_bytes_and_the_second_writes_nothing(
+def test_two_builds_have_the_same_bytes_and_the_second_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(["hub", "build", SHIPPED, "-d", str(tmp_path / "a")]) == 0
@@ -177,7 +177,7 @@ def test_no_text_of_a_catalog_becomes_code(tmp_path: Path, text: str) -> None:
             assert b"<" not in data
 
 
-def test_a_package_that_is_gone_takes_its_pages_with_it(tmp_path: Path) -> None:
+def test_pages_of_a_removed_package_are_removed(tmp_path: Path) -> None:
     listed = hostile("plain")
     other = json.loads(json.dumps(listed).replace("evil", "other"))
     folder = tmp_path / "hub"
@@ -190,7 +190,7 @@ def test_a_package_that_is_gone_takes_its_pages_with_it(tmp_path: Path) -> None:
     assert (folder / "p" / "evil" / "index.html").is_file()
 
 
-def test_a_page_that_was_edited_or_is_gone_is_made_again(tmp_path: Path) -> None:
+def test_a_page_that_was_edited_or_removed_is_written_again(tmp_path: Path) -> None:
     folder = tmp_path / "hub"
     assert main.run(["hub", "build", SHIPPED, "-d", str(folder)]) == 0
     before = read(folder)
@@ -201,7 +201,7 @@ def test_a_page_that_was_edited_or_is_gone_is_made_again(tmp_path: Path) -> None
     assert read(folder) == {**before, "mine.txt": b"mine"}
 
 
-def test_a_folder_with_other_files_is_left_alone(
+def test_a_directory_with_other_files_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
@@ -218,7 +218,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {"path": "index.html", "change": "create"} in result["changed"]
 
 
-def test_a_file_that_cannot_be_read_is_reported_and_the_others_are_shown(
+def test_an_unreadable_file_is_reported_and_the_others_are_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reference = write(tmp_path / "catalog", hostile("plain"))
@@ -241,7 +241,7 @@ def test_a_catalog_without_packages_is_an_error(
 
 
 @pytest.mark.parametrize("server", ["none", "opm"])
-def test_the_instructions_name_an_image_of_a_registry_as_it_is(
+def test_the_instructions_name_an_image_in_a_registry_unchanged(
     registry: RegistryServer, tmp_path: Path, server: str
 ) -> None:
     image = f"{registry.host}/hubs/{server}:v1"
@@ -269,7 +269,7 @@ def test_a_layout_is_not_an_image_for_clusters(tmp_path: Path) -> None:
     assert str(tmp_path) not in page
 
 
-def test_pages_name_their_address_when_it_is_known(tmp_path: Path) -> None:
+def test_pages_have_their_url_if_it_is_known(tmp_path: Path) -> None:
     folder = tmp_path / "hub"
     words = ["hub", "build", SHIPPED, "-d", str(folder), "--base-url", "https://example.com/hub"]
     assert main.run(words) == 0
@@ -285,7 +285,7 @@ def test_pages_name_their_address_when_it_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["example.com", "javascript:alert(1)", "https://x.test/?a=b"])
-def test_an_address_that_is_not_of_a_website_is_refused(
+def test_a_url_that_is_not_a_website_is_refused(
     tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "hub"
@@ -306,7 +306,7 @@ def test_images_have_links_to_their_reports(
         assert "is not an address with `{image}`" in capsys.readouterr().err
 
 
-def test_compressed_texts_are_those_of_the_pages_and_go_when_they_are_not_requested(
+def test_compressed_files_match_the_pages_and_are_removed_without_the_option(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "hub"
@@ -325,7 +325,7 @@ def test_compressed_texts_are_those_of_the_pages_and_go_when_they_are_not_reques
 def test_only_packages_that_changed_are_rendered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One that requires the changed package has other links, so that it changes, too."""
+    """A package that requires the changed one has other links, so it also changes."""
     listed = hostile("plain")
     other = json.loads(json.dumps(listed).replace("evil", "other"))
     needs = {"type": "olm.package.required", "value": {"packageName": "new", "versionRange": ">1"}}

@@ -1,4 +1,4 @@
-"""`--bundles`: what the catalog lacks comes from the bundle images, and a fault costs a page."""
+"""`--bundles`: values that the catalog lacks come from bundle images; errors affect one page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNREAD = "The bundle image could not be read"
 def catalog(
     registry: RegistryServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[dict[str, Any]]:
-    """A catalog without manifests, as published ones are; its bundle images can be pulled."""
+    """A catalog without manifests, like published ones; its bundle images can be pulled."""
     monkeypatch.setenv("OLMKIT_CACHE", str(tmp_path / "cache"))
     repository = f"{registry.host}/{tmp_path.name}/bundle"
     words = ["bundle", "build", *map(str, BUNDLES), "-t", repository, "--push"]
@@ -104,7 +104,7 @@ def test_a_pinned_image_is_pulled_once(
     (kept,) = (tmp_path / "cache" / "bundles").rglob("*.json")
     assert digest.replace(":", "-") in kept.name
     first = (pages / HEAD).read_bytes()
-    monkeypatch.delattr("olmkit.jobs.catalog.render.read_bundle")  # what pulls
+    monkeypatch.delattr("olmkit.jobs.catalog.render.read_bundle")  # the function that pulls
     assert built(reference, pages, "--bundles", "heads") == 0
     assert (pages / HEAD).read_bytes() == first
 
@@ -131,7 +131,7 @@ def _digest(registry: RegistryServer, image: str) -> str:
         ("{older}", "has bundle"),
     ],
 )
-def test_an_image_that_cannot_be_read_costs_its_page_only(
+def test_an_unreadable_image_only_affects_its_page(
     catalog: list[dict[str, Any]],
     registry: RegistryServer,
     tmp_path: Path,

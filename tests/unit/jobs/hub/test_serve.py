@@ -1,4 +1,4 @@
-"""Served pages: safe headers, old addresses, changes while it runs."""
+"""Served pages: safe headers, old URLs, changes while it runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTICE = "The catalog changed and cannot be read"
 
 
 class Server:
-    """A running hub, and what it said so far."""
+    """A running hub, and its messages."""
 
     def __init__(self) -> None:
         self.said: asyncio.Queue[Serving] = asyncio.Queue()
@@ -101,7 +101,7 @@ def test_pages_have_safe_headers_and_tags() -> None:
         ("p/memcached-operator", "/p/memcached-operator/"),
     ],
 )
-def test_old_addresses_lead_to_the_pages(old: str, new: str) -> None:
+def test_old_urls_redirect_to_the_pages(old: str, new: str) -> None:
     async def run() -> None:
         async with (
             served(str(ROOT / "catalog")) as server,
@@ -114,7 +114,7 @@ def test_old_addresses_lead_to_the_pages(old: str, new: str) -> None:
     asyncio.run(run())
 
 
-def test_icons_have_a_policy_that_runs_nothing() -> None:
+def test_icons_have_a_policy_that_allows_no_code() -> None:
     async def run() -> None:
         async with served(str(ROOT / "catalog")) as server, aiohttp.ClientSession() as client:
             async with client.get(f"{server.address}index.json") as answer:
@@ -127,7 +127,7 @@ def test_icons_have_a_policy_that_runs_nothing() -> None:
     asyncio.run(run())
 
 
-def test_a_change_is_served_and_a_broken_one_keeps_the_pages(tmp_path: Path) -> None:
+def test_a_change_is_served_and_an_invalid_one_keeps_the_pages(tmp_path: Path) -> None:
     folder = tmp_path / "catalog"
     shutil.copytree(ROOT / "catalog", folder)
     (file,) = folder.rglob("catalog.yaml")
@@ -160,7 +160,7 @@ async def _text(client: aiohttp.ClientSession, address: str) -> str:
         return await answer.text()
 
 
-def test_pages_for_other_machines_do_not_look_for_changes() -> None:
+def test_pages_for_other_machines_do_not_poll_for_changes() -> None:
     async def run() -> None:
         async with served(str(ROOT / "catalog"), host="0.0.0.0") as server:  # noqa: S104
             address = server.address.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
@@ -240,6 +240,6 @@ def test_a_port_in_use_is_an_error() -> None:
     asyncio.run(run())
 
 
-def test_something_to_serve_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_catalog_or_a_bundle_is_required(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["hub", "serve"]) != 0
     assert "name a catalog" in capsys.readouterr().err

@@ -61,7 +61,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 @pytest.fixture
 def project(tmp_path: Path, make_wheel: Callable[..., Path]) -> Path:
-    """An operator with one package, which needs one other, and a base that says its Python."""
+    """An operator with one package, which needs another, and a base with its version of Python."""
     folder = tmp_path / "project"
     (folder / "some_operator" / "__pycache__").mkdir(parents=True)
     (folder / "pyproject.toml").write_text(PYPROJECT)
@@ -130,7 +130,7 @@ def test_the_image_has_base_packages_and_code(project: Path) -> None:
     assert made.layout.endswith("dist/oci:some-operator:v1.0")
 
 
-def test_the_same_input_gives_the_same_digest_and_collects_nothing(project: Path) -> None:
+def test_the_same_input_has_the_same_digest_and_collects_nothing(project: Path) -> None:
     first, said = build(project), []
     again = build(project, said=said)
     assert again.reference == first.reference
@@ -139,7 +139,7 @@ def test_the_same_input_gives_the_same_digest_and_collects_nothing(project: Path
     assert build(project).reference == first.reference
 
 
-def test_changed_code_changes_the_last_layer_alone(project: Path, registry: RegistryServer) -> None:
+def test_changed_code_only_changes_the_last_layer(project: Path, registry: RegistryServer) -> None:
     target = f"{registry.host}/image-build/code:v1"
     first = build(project, target=target, push=True)
     assert all(step.outcome is not TransferOutcome.PRESENT for step in first.steps)
@@ -170,7 +170,7 @@ def test_several_platforms_come_from_one_machine(
         assert f"usr/lib/{platform.architecture}" in tree
 
 
-def test_base_from_a_registry_is_kept_until_it_is_asked_for_again(
+def test_a_base_from_a_registry_is_cached_until_an_update_is_requested(
     project: Path, registry: RegistryServer
 ) -> None:
     name = f"{registry.host}/image-build/base:v1"
@@ -186,7 +186,7 @@ def test_base_from_a_registry_is_kept_until_it_is_asked_for_again(
     assert build(project, base=name).digest == newer.digest
 
 
-def test_base_for_another_machine_is_refused(project: Path) -> None:
+def test_a_base_for_another_platform_is_refused(project: Path) -> None:
     only = BASE.images[0]
     run(
         transfer.copy(
@@ -199,7 +199,7 @@ def test_base_for_another_machine_is_refused(project: Path) -> None:
         build(project, replace(AMD64, architecture="s390x"))
 
 
-def test_bill_of_materials_is_next_to_the_packages(project: Path) -> None:
+def test_the_bill_of_materials_is_next_to_the_packages(project: Path) -> None:
     plain = build(project)
     tree = run(files(build(project, sbom=True).reference, AMD64))
     value = json.loads(tree.data("opt/operator/sbom.cdx.json"))
@@ -207,7 +207,7 @@ def test_bill_of_materials_is_next_to_the_packages(project: Path) -> None:
     assert build(project).digest == plain.digest
 
 
-def test_plan_tells_what_would_be_built_and_builds_nothing(project: Path) -> None:
+def test_a_plan_describes_the_build_and_builds_nothing(project: Path) -> None:
     planned = job.plan(options(project, base=""))
     assert planned.base == "docker.io/library/python:3.13-slim"
     assert planned.entrypoint == ("python", "-m", "some_operator")
@@ -222,7 +222,7 @@ def test_only_a_file_with_hashes_is_a_lock(project: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["", "docker"])
-def test_lock_that_lacks_a_required_package_is_refused(project: Path, engine: str) -> None:
+def test_a_lock_without_a_required_package_is_refused(project: Path, engine: str) -> None:
     text = (project / "pyproject.toml").read_text()
     (project / "pyproject.toml").write_text(
         text.replace('dependencies = ["one', 'dependencies = ["two>=1", "one')
@@ -244,7 +244,7 @@ def test_lock_that_lacks_a_required_package_is_refused(project: Path, engine: st
         ("lock: x\n\ttrue\n", "make lock"),
     ],
 )
-def test_the_note_names_what_writes_a_lock_here(
+def test_the_hint_names_the_command_that_writes_a_lock(
     project: Path, makefile: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for installer in ("UV", "PIP"):
@@ -256,7 +256,7 @@ def test_the_note_names_what_writes_a_lock_here(
     assert f"no file with versions and hashes: `{command}` writes one" in said
 
 
-def test_engine_needs_a_containerfile_and_wheels_that_it_sees(project: Path) -> None:
+def test_an_engine_needs_a_containerfile_and_wheels_in_its_context(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="there is no Containerfile"):
         build(project, engine="docker")
     (project / "Containerfile").write_text("FROM scratch\n")
@@ -266,18 +266,18 @@ def test_engine_needs_a_containerfile_and_wheels_that_it_sees(project: Path) -> 
         build(project, AMD64, ARM64, engine="docker")
 
 
-def test_a_base_that_cannot_be_reached_names_the_option_for_another(project: Path) -> None:
+def test_the_error_of_an_unreachable_base_names_the_option_for_another(project: Path) -> None:
     with pytest.raises(RemoteError) as caught:
         build(project, base="127.0.0.1:1/base/python:3")
     assert caught.value.hint.endswith("; `--base` names another base")
 
 
-def test_folder_of_wheels_that_is_not_there_is_named(project: Path) -> None:
+def test_a_missing_directory_of_wheels_is_named(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="is not a folder of wheels"):
         build(project, wheels=str(project / "none"))
 
 
-def test_push_takes_the_image_that_was_built(project: Path, registry: RegistryServer) -> None:
+def test_push_uses_the_image_that_was_built(project: Path, registry: RegistryServer) -> None:
     made = build(project)
     target = f"{registry.host}/image-build/pushed:v1"
     pushed = run(publish.push_image("", target, access(project), project=project))
@@ -297,7 +297,7 @@ def test_push_takes_the_image_that_was_built(project: Path, registry: RegistrySe
         (f"a.b/c@sha256:{'0' * 64}", "which only the content determines"),
     ],
 )
-def test_target_that_cannot_be_is_refused_before_any_work(
+def test_an_invalid_target_is_refused_before_any_work(
     project: Path, target: str, words: str
 ) -> None:
     said: list[str] = []
@@ -335,7 +335,7 @@ def test_bytecode_that_cannot_be_compiled_is_reported_once_or_refused(project: P
     assert "`--no-bytecode`" in caught.value.hint
 
 
-def test_the_lock_and_the_version_are_where_the_project_has_them(project: Path) -> None:
+def test_the_lock_and_the_version_come_from_the_files_of_the_project(project: Path) -> None:
     text = PYPROJECT.replace('version = "1.0"', 'dynamic = ["version"]')
     text += '[tool.hatch.version]\npath = "some_operator/__init__.py"\n'
     text += '[tool.olmkit]\nimage-lock = "locks/image.lock"\n'
@@ -349,7 +349,7 @@ def test_the_lock_and_the_version_are_where_the_project_has_them(project: Path) 
         build(project)
 
 
-def test_olmkits_own_image_has_what_its_lock_has(root: Path) -> None:
+def test_olmkits_own_image_has_the_packages_of_its_lock(root: Path) -> None:
     planned = job.plan(ImageBuildOptions(publish=PublishOptions(project=root)))
     assert planned.lock == "image.lock"
     assert planned.entrypoint == ("python", "-m", "olmkit")

@@ -1,4 +1,4 @@
-"""Copying images between all kinds of places, and looking at them there."""
+"""Copying images between all kinds of transports, and inspecting them there."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def layout(tmp_path: Path) -> str:
     return f"oci:{tmp_path}/oci:v1"
 
 
-def test_image_keeps_its_digest_through_all_places(
+def test_an_image_keeps_its_digest_in_every_transport(
     layout: str, tmp_path: Path, registry: RegistryServer
 ) -> None:
     places = [
@@ -57,7 +57,7 @@ def test_image_keeps_its_digest_through_all_places(
         assert run(job.inspect(copied.reference, ACCESS)).digest == str(IMAGE.digest)
 
 
-def test_what_refers_to_an_image_comes_along_unless_told_otherwise(
+def test_referrers_of_an_image_are_copied_unless_disabled(
     layout: str, tmp_path: Path, registry: RegistryServer
 ) -> None:
     other = image.data_image(layer.write(Tree({"b": b"2"})), {}, created_by="test")
@@ -78,7 +78,7 @@ def test_what_refers_to_an_image_comes_along_unless_told_otherwise(
     assert alone.referrers == ()
 
 
-def test_same_archive_is_written_each_time(layout: str, tmp_path: Path) -> None:
+def test_the_same_archive_is_written_each_time(layout: str, tmp_path: Path) -> None:
     for name in ("1", "2"):
         run(job.copy(layout, f"oci-archive:{tmp_path}/{name}.tar:v1", ACCESS))
     assert (tmp_path / "1.tar").read_bytes() == (tmp_path / "2.tar").read_bytes()
@@ -92,14 +92,14 @@ def test_blobs_in_the_same_registry_are_mounted(layout: str, registry: RegistryS
     assert sum(step.outcome is TransferOutcome.MOUNTED for step in copied.steps) == 5
 
 
-def test_one_platform_is_copied_when_it_is_asked_for(layout: str, tmp_path: Path) -> None:
+def test_one_platform_is_copied_on_request(layout: str, tmp_path: Path) -> None:
     assert isinstance(IMAGE, MultiPlatformImage)
     copied = run(job.copy(layout, f"oci:{tmp_path}/arm:v1", ARM64))
     assert copied.digest == str(IMAGE.images[1].digest)
     assert run(job.inspect(copied.reference, ACCESS)).platforms == ("linux/arm64",)
 
 
-def test_docker_archive_takes_one_platform(layout: str, tmp_path: Path) -> None:
+def test_a_docker_archive_has_one_platform(layout: str, tmp_path: Path) -> None:
     target = f"docker-archive:{tmp_path}/x.tar:registry.example.com/a:v1"
     copied = run(job.copy(layout, target, ARM64))
     assert copied.reference == target
@@ -118,7 +118,7 @@ def test_facts_are_those_of_the_image(layout: str) -> None:
     assert facts.size == sum(layer.size for layer in facts.layers) > 0
 
 
-def test_places_that_are_none_are_refused(layout: str, tmp_path: Path) -> None:
+def test_invalid_transports_are_refused(layout: str, tmp_path: Path) -> None:
     pinned = f"oci:{tmp_path}/other@{IMAGE.digest}"
     with pytest.raises(ConfigurationError, match="which only the content determines"):
         run(job.copy(layout, pinned, ACCESS))
@@ -131,7 +131,7 @@ def test_places_that_are_none_are_refused(layout: str, tmp_path: Path) -> None:
         run(job.copy(layout, f"oci:{tmp_path}/other:v1", other))
 
 
-def test_engine_that_is_not_there_is_reported(
+def test_a_missing_engine_is_reported(
     layout: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-such-socket")

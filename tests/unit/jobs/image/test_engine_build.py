@@ -1,4 +1,4 @@
-"""What becomes of an engine's image: a program of ours stands where docker would."""
+"""Images of an engine: a test program replaces docker."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a Containerfile, and a `docker` that has built an image of one plain layer."""
+    """A directory with a Containerfile, and a `docker` that has built an image with one layer."""
     plain = Layer(
         descriptor=Descriptor.of(ARCHIVE, MediaType.OCI_LAYER),
         diff_id=Digest.of(ARCHIVE),
@@ -81,18 +81,18 @@ def test_layers_of_the_engine_are_compressed_and_stay_the_same(project: Path) ->
     assert build(project).digest == made.digest
 
 
-def test_name_in_the_engine_is_the_one_that_was_asked_for(project: Path) -> None:
+def test_the_name_in_the_engine_is_the_requested_one(project: Path) -> None:
     build(project, AMD64, target="registry.example.com/team/some:v2")
     words = (project.parent / "words").read_text()
     assert "--tag registry.example.com/team/some:v2 --platform linux/amd64" in words
 
 
-def test_engine_builds_for_one_platform(project: Path) -> None:
+def test_an_engine_builds_for_one_platform(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="one platform at a time"):
         build(project, AMD64, Platform(os="linux", architecture="arm64"))
 
 
-def test_containerfile_of_a_bundle_is_next_to_it(root: Path, tmp_path: Path) -> None:
+def test_the_containerfile_of_a_bundle_is_next_to_it(root: Path, tmp_path: Path) -> None:
     shutil.copytree(root / "bundle" / "0.0.2", tmp_path / "bundle")
     options = PublishOptions(project=tmp_path)
     name = "memcached-operator-bundle:v0.0.2"
@@ -126,7 +126,7 @@ def test_each_of_several_bundles_is_built_under_its_own_name(root: Path, project
     assert all(f"--tag {name}" in words for name in names)
 
 
-def test_layers_that_are_others_are_not_taken() -> None:
+def test_layers_with_other_contents_are_not_reused() -> None:
     other = layer.write(Tree({"b": b"2"}))
     made = image.append(image.scratch(AMD64), layer.write(Tree({"a": b"1"})), created_by="x")
     with pytest.raises(InputError, match="are not those that its config names"):

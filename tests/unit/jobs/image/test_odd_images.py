@@ -1,4 +1,4 @@
-"""Images of an unusual form in docker-registry: each command gives a result or a clear error."""
+"""Unusual images in docker-registry: each command has a result or a clear error."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def named(data: bytes, media_type: str, **more: Any) -> Json:
 
 
 class Shelf:
-    """Puts content into one repository of a registry, as it is."""
+    """Writes content into one repository of a registry unchanged."""
 
     def __init__(self, server: RegistryServer, repository: str) -> None:
         self.name = f"{server.host}/{repository}"
@@ -179,7 +179,7 @@ def external_layer(shelf: Shelf) -> None:
 
 
 def fallback_tag(shelf: Shelf) -> None:
-    """The registry has no referrers API: a tag lists what refers to the image."""
+    """The registry has no referrers API: a tag lists the referrers of the image."""
     found = shelf.image(shelf.layer())
     signature = shelf.image(
         shelf.layer(b"sig", "application/x-signature"), form=b"{}", config_type=EMPTY, tag="",
@@ -210,12 +210,12 @@ MAKERS: dict[Callable[[Shelf], None], str] = {
     fallback_tag: "",
     fallback_tag_of_an_image: "",
 }
-# What a copy and its target need not understand.
+# Values that a copy and its target do not need to understand.
 UNREADABLE = (config_of_text, config_of_a_list, index_of_nothing)
 
 
 class Commands:
-    """Runs olmkit in this process: the exit code, and all that it printed."""
+    """Run olmkit in this process; return the exit code and all output."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -253,7 +253,7 @@ def catalog_of(image: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
-def test_an_odd_image_is_copied_whole_and_read_or_refused(
+def test_an_unusual_image_is_copied_completely_and_read_or_refused(
     make: Callable[[Shelf], None], registry: RegistryServer, olmkit: Commands, tmp_path: Path
 ) -> None:
     place = f"odd/{make.__name__.replace('_', '-')}"
@@ -290,7 +290,7 @@ def test_an_odd_image_is_copied_whole_and_read_or_refused(
     assert digests.pop() in printed
 
 
-def test_an_image_without_a_external_layer_cannot_become_a_docker_archive(
+def test_an_image_without_an_external_layer_cannot_be_a_docker_archive(
     registry: RegistryServer, olmkit: Commands, tmp_path: Path
 ) -> None:
     shelf = Shelf(registry, "odd/external-archive")
@@ -304,7 +304,7 @@ def test_an_image_without_a_external_layer_cannot_become_a_docker_archive(
     assert not target.exists()
 
 
-def test_names_and_tags_of_the_greatest_length_are_used_and_longer_ones_are_refused(
+def test_names_and_tags_of_maximum_length_are_used_and_longer_ones_are_refused(
     registry: RegistryServer, olmkit: Commands, tmp_path: Path
 ) -> None:
     rest = 255 - len(registry.host) - 1

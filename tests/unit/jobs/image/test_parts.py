@@ -1,4 +1,4 @@
-"""Parts of images: what is kept, and under which name; `test_image_build.py` has the rest."""
+"""Parts of images: which are cached, and their keys; `test_build.py` tests the rest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BASE = image.configure(image.scratch(AMD64), {"Env": ["PYTHON_VERSION=3.12.1"]})
 
 @pytest.fixture
 def packages(tmp_path: Path, make_wheel: Callable[..., Path]) -> Callable[..., Layer | None]:
-    """Makes the layer of packages with a cache in a folder; what was said is added to `said`."""
+    """Build the layer of packages with a cache in a directory; messages are added to `said`."""
     make_wheel(tmp_path / "wheels", "one")
 
     def make(wanted: Packages, said: list[str]) -> Layer | None:
@@ -42,7 +42,7 @@ def packages(tmp_path: Path, make_wheel: Callable[..., Path]) -> Callable[..., L
     return make
 
 
-def test_layer_is_made_again_when_what_it_is_made_from_changes(
+def test_a_layer_is_rebuilt_if_its_inputs_change(
     packages: Callable[..., Layer | None], tmp_path: Path, make_wheel: Callable[..., Path]
 ) -> None:
     wanted = Packages(requirements=("one",), wheels=tmp_path / "wheels")

@@ -75,11 +75,11 @@ def write(path: Path, text: str) -> None:
 
 @pytest.fixture
 def inspect(skopeo: Callable[..., bytes]) -> Callable[..., Any]:
-    """What skopeo says of an image."""
+    """Return the output of skopeo for an image."""
     return lambda *words: json.loads(skopeo("inspect", *words))
 
 
-def test_bundle_goes_into_the_layout_under_its_name(
+def test_a_bundle_is_written_into_the_layout_under_its_name(
     project: Path, inspect: Callable[..., Any]
 ) -> None:
     built = run(publish.build_bundle("bundle", PublishOptions(project=project), ACCESS))
@@ -91,7 +91,7 @@ def test_bundle_goes_into_the_layout_under_its_name(
     assert built.platforms == ("linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x")
 
 
-def test_every_build_gives_the_same_digest(project: Path) -> None:
+def test_every_build_has_the_same_digest(project: Path) -> None:
     options = PublishOptions(project=project)
     first = run(publish.build_bundle("bundle", options, ACCESS))
     (project / "bundle/manifests/csv.yaml").chmod(0o600)
@@ -101,7 +101,7 @@ def test_every_build_gives_the_same_digest(project: Path) -> None:
     assert run(publish.build_bundle("bundle", later, ACCESS)).digest != first.digest
 
 
-def test_label_of_the_containerfile_is_kept(project: Path, inspect: Callable[..., Any]) -> None:
+def test_a_label_of_the_containerfile_is_kept(project: Path, inspect: Callable[..., Any]) -> None:
     write(
         project / "bundle.Dockerfile",
         "FROM scratch\nLABEL com.redhat.openshift.versions=v4.9-v4.12\n"
@@ -113,7 +113,7 @@ def test_label_of_the_containerfile_is_kept(project: Path, inspect: Callable[...
     assert labels[f"{PREFIX}package.v1"] == "memcached"
 
 
-def test_build_and_push_give_one_digest_that_skopeo_reads(
+def test_build_and_push_have_the_same_digest_and_skopeo_reads_it(
     project: Path,
     registry: RegistryServer,
     inspect: Callable[..., Any],
@@ -130,7 +130,7 @@ def test_build_and_push_give_one_digest_that_skopeo_reads(
     skopeo("copy", "--all", "--src-tls-verify=false", f"docker://{target}", f"oci:{project}/copy:x")
 
 
-def test_push_takes_what_was_built(project: Path, registry: RegistryServer) -> None:
+def test_push_uses_the_built_image(project: Path, registry: RegistryServer) -> None:
     built = run(publish.build_bundle("bundle", PublishOptions(project=project), ACCESS))
     run(publish.build_catalog("catalog", PublishOptions(project=project), ACCESS))
     bundle = run(publish.push_bundle("", f"{registry.host}/publish/b:v1", ACCESS, project=project))
@@ -148,7 +148,7 @@ def test_push_takes_what_was_built(project: Path, registry: RegistryServer) -> N
     assert again.digest == built.digest
 
 
-def test_push_without_words_goes_where_the_name_says(
+def test_push_without_arguments_uses_the_registry_in_the_name(
     project: Path, registry: RegistryServer
 ) -> None:
     target = f"{registry.host}/publish/named:v1"
@@ -157,14 +157,14 @@ def test_push_without_words_goes_where_the_name_says(
     assert pushed.reference == f"{registry.host}/publish/named@{pushed.digest}"
 
 
-def test_folder_is_built_on_the_way(project: Path, registry: RegistryServer) -> None:
+def test_a_directory_is_built_before_the_push(project: Path, registry: RegistryServer) -> None:
     target = f"{registry.host}/publish/folder:v1"
     pushed = run(publish.push_bundle(str(project / "bundle"), target, ACCESS))
     built = run(publish.build_bundle("bundle", PublishOptions(project=project), ACCESS))
     assert pushed.digest == built.digest
 
 
-def test_one_platform_gives_an_image_and_not_an_index(
+def test_one_platform_is_an_image_and_not_an_index(
     project: Path, inspect: Callable[..., Any]
 ) -> None:
     options = PublishOptions(project=project, platforms=(Platform.parse("linux/arm64"),))
@@ -173,7 +173,7 @@ def test_one_platform_gives_an_image_and_not_an_index(
     assert inspect(built.tag)["Architecture"] == "arm64"
 
 
-def test_build_goes_into_another_layout_when_asked(project: Path) -> None:
+def test_build_writes_into_another_layout_on_request(project: Path) -> None:
     target = f"oci:{project}/elsewhere:x"
     built = run(
         publish.build_bundle("bundle", PublishOptions(project=project, target=target), ACCESS)
@@ -194,16 +194,14 @@ def test_build_goes_into_another_layout_when_asked(project: Path) -> None:
         ("./folder", False, "it is a folder"),
     ],
 )
-def test_target_that_is_none_is_refused(
-    project: Path, target: str, push: bool, message: str
-) -> None:
+def test_an_invalid_target_is_refused(project: Path, target: str, push: bool, message: str) -> None:
     options = PublishOptions(project=project, target=target, push=push)
     with pytest.raises(ConfigurationError, match=message):
         run(publish.build_bundle("bundle", options, ACCESS))
     assert not (project / "dist").exists()
 
 
-def test_folder_that_is_not_a_bundle_is_refused(project: Path) -> None:
+def test_a_directory_without_a_bundle_is_refused(project: Path) -> None:
     options = PublishOptions(project=project)
     (project / "empty").mkdir()
     with pytest.raises(InputError, match="is empty"):
@@ -216,7 +214,7 @@ def test_folder_that_is_not_a_bundle_is_refused(project: Path) -> None:
     assert not (project / "dist").exists()
 
 
-def test_annotations_cannot_take_files_from_outside(project: Path) -> None:
+def test_annotations_cannot_include_files_from_outside(project: Path) -> None:
     path = project / "bundle/metadata/annotations.yaml"
     write(path, ANNOTATIONS.replace("manifests/", "../../"))
     with pytest.raises(InputError, match="leaves the bundle"):
@@ -235,7 +233,7 @@ def test_labels_are_added_on_every_platform(project: Path, inspect: Callable[...
         assert labels["operators.operatorframework.io.index.configs.v1"] == "/configs"
 
 
-def test_folder_that_is_not_a_catalog_is_refused(project: Path) -> None:
+def test_a_directory_without_a_catalog_is_refused(project: Path) -> None:
     options = PublishOptions(project=project)
     write(project / "other/x.yaml", "schema: custom\n")
     (project / "empty").mkdir()
@@ -251,7 +249,7 @@ def test_folder_that_is_not_a_catalog_is_refused(project: Path) -> None:
     assert not (project / "dist").exists()
 
 
-def test_nothing_built_and_too_much_built_are_reported(project: Path) -> None:
+def test_missing_and_ambiguous_images_are_reported(project: Path) -> None:
     target = "localhost:1/x:1"
     with pytest.raises(ConfigurationError, match="there is no image in") as caught:
         run(publish.push_bundle("", target, ACCESS, project=project))
@@ -277,13 +275,15 @@ def test_of_several_images_the_one_with_the_name_of_the_target_is_pushed(project
         run(publish.push_bundle("", wanted, ACCESS, project=project))
 
 
-def test_image_of_another_kind_is_not_pushed(project: Path) -> None:
+def test_an_image_of_another_kind_is_not_pushed(project: Path) -> None:
     built = run(publish.build_catalog("catalog", PublishOptions(project=project), ACCESS))
     with pytest.raises(InputError, match="is not a bundle image"):
         run(publish.push_bundle(built.reference, "localhost:1/x:1", ACCESS))
 
 
-def test_registry_that_refuses_leaves_the_build(project: Path, inspect: Callable[..., Any]) -> None:
+def test_a_registry_that_refuses_leaves_the_build(
+    project: Path, inspect: Callable[..., Any]
+) -> None:
     target = f"127.0.0.1:{free_port()}/a/b:v1"
     options = PublishOptions(project=project, target=target, push=True)
     with pytest.raises(RemoteError, match="connection refused") as caught:

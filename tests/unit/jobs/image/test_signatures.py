@@ -1,4 +1,4 @@
-"""Signing and verifying images where they are."""
+"""Signing and verifying images in their registries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def reason(reference: str, key: PrivateKey, **annotations: str) -> str:
     return found.reason
 
 
-def test_a_signed_image_is_valid_for_its_key_and_annotations_alone(
+def test_a_signed_image_is_only_valid_for_its_key_and_annotations(
     registry: RegistryServer,
 ) -> None:
     name = pushed(f"{registry.host}/sign/one:v1")
@@ -60,7 +60,7 @@ def test_a_signed_image_is_valid_for_its_key_and_annotations_alone(
     assert reason(name, TWO) == "no signature was made with the key"
 
 
-def test_an_image_may_have_signatures_of_several_keys(tmp_path: Path) -> None:
+def test_an_image_can_have_signatures_of_several_keys(tmp_path: Path) -> None:
     name = pushed(f"oci:{tmp_path}/oci:v1")
     for key in (ONE, TWO):
         assert run(job.sign(name, key, ACCESS)).is_new
@@ -68,7 +68,7 @@ def test_an_image_may_have_signatures_of_several_keys(tmp_path: Path) -> None:
     assert reason(name, ONE) == reason(name, TWO) == ""
 
 
-def test_a_signature_that_is_put_next_to_another_image_does_not_count(tmp_path: Path) -> None:
+def test_a_signature_that_was_copied_to_another_image_does_not_count(tmp_path: Path) -> None:
     name, other = pushed(f"oci:{tmp_path}/oci:v1"), pushed(f"oci:{tmp_path}/oci:v2", "2")
     signed = run(job.sign(name, ONE, ACCESS))
     target = referrers.cosign_tag(
@@ -83,7 +83,7 @@ def test_a_signature_that_is_put_next_to_another_image_does_not_count(tmp_path: 
     assert reason(other, ONE) == "the signature is for another image"
 
 
-def test_one_image_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+def test_an_unreadable_image_does_not_hide_the_others(tmp_path: Path) -> None:
     name = pushed(f"oci:{tmp_path}/oci:v1")
     run(job.sign(name, ONE, ACCESS))
 

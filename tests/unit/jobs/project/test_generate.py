@@ -1,4 +1,4 @@
-"""Generate as a job: what is written, what is kept, and that errors write nothing."""
+"""Generate as a job: written files, kept files, and no writes after errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def paths(result: generate.GenerateResult) -> list[str]:
     return [change.path for change in result.changes]
 
 
-def test_everything_is_written_once(toy: Path) -> None:
+def test_all_files_are_written_once(toy: Path) -> None:
     first = generate.generate(toy)
     assert paths(first) == [str(CRD), str(BASE), str(OVERLAY), str(ROLE)]
     assert first.diagnostics == ()
@@ -68,12 +68,14 @@ def test_dry_run_writes_nothing(toy: Path) -> None:
     ("target", "written"),
     [(Target.CRD, [CRD]), (Target.RBAC, [ROLE]), (Target.CSV, [BASE, OVERLAY])],
 )
-def test_targets_are_written_alone(toy: Path, target: Target, written: list[Path]) -> None:
+def test_targets_can_be_generated_separately(
+    toy: Path, target: Target, written: list[Path]
+) -> None:
     options = GenerateOptions(targets=frozenset({target}))
     assert paths(generate.generate(toy, options)) == [str(path) for path in written]
 
 
-def test_webhooks_are_written_where_markers_ask_for_them(toy: Path) -> None:
+def test_webhooks_are_written_to_the_paths_in_markers(toy: Path) -> None:
     marker = (
         "# +kubebuilder:webhook:path=/x,mutating=false,failurePolicy=fail,sideEffects=None,"
         "groups=a,resources=b,verbs=create,versions=v1,name=x.y.z,admissionReviewVersions=v1\n"
@@ -83,7 +85,7 @@ def test_webhooks_are_written_where_markers_ask_for_them(toy: Path) -> None:
     assert paths(generate.generate(toy, options)) == ["config/webhook/manifests.yaml"]
 
 
-def test_overlay_of_the_bundle_names_what_is_there_and_is_not_written_twice(toy: Path) -> None:
+def test_the_overlay_of_the_bundle_names_existing_files_and_is_not_overwritten(toy: Path) -> None:
     (toy / "config/samples").mkdir(parents=True)
     generate.generate(toy)
     overlay = documents.load((toy / OVERLAY).read_bytes(), "overlay").value
@@ -92,7 +94,7 @@ def test_overlay_of_the_bundle_names_what_is_there_and_is_not_written_twice(toy:
     assert paths(generate.generate(toy)) == []
 
 
-def test_base_csv_keeps_what_its_author_wrote(toy: Path) -> None:
+def test_the_base_csv_keeps_changes_of_the_user(toy: Path) -> None:
     generate.generate(toy)
     base = toy / BASE
     csv = documents.load(base.read_bytes(), "base").value
@@ -108,14 +110,14 @@ def test_base_csv_keeps_what_its_author_wrote(toy: Path) -> None:
     assert again == csv
 
 
-def test_base_csv_that_is_right_keeps_its_bytes(toy: Path) -> None:
+def test_a_base_csv_that_is_up_to_date_keeps_its_bytes(toy: Path) -> None:
     generate.generate(toy)
     base = toy / BASE
     base.write_bytes(b"# A comment, and another order.\n" + base.read_bytes())
     assert paths(generate.generate(toy)) == []
 
 
-def test_error_in_the_sources_writes_nothing(toy: Path) -> None:
+def test_an_error_in_the_sources_writes_nothing(toy: Path) -> None:
     types = toy / "toy/api/v1.py"
     types.write_text(TYPES.replace("spec: int", "spec: float").replace("verbs=get", "verb=get"))
     with pytest.raises(InputError) as caught:
@@ -128,7 +130,7 @@ def test_error_in_the_sources_writes_nothing(toy: Path) -> None:
     assert not (toy / "config").exists()
 
 
-def test_doubtful_markers_are_errors_where_that_is_asked(toy: Path) -> None:
+def test_warnings_about_markers_are_errors_on_request(toy: Path) -> None:
     types = toy / "toy/api/v1.py"
     types.write_text(TYPES.replace("    spec", "    # +nullabel\n    spec"))
     result = generate.generate(toy, dry_run=True)
@@ -140,7 +142,7 @@ def test_doubtful_markers_are_errors_where_that_is_asked(toy: Path) -> None:
         generate.generate(toy)
 
 
-def test_crd_of_a_kind_that_is_gone_is_reported_and_stays(toy: Path) -> None:
+def test_the_crd_of_a_removed_kind_is_reported_and_kept(toy: Path) -> None:
     generate.generate(toy)
     stale = toy / CRD.with_name("toys.example.com_games.yaml")
     shutil.copy(toy / CRD, stale)
@@ -150,7 +152,7 @@ def test_crd_of_a_kind_that_is_gone_is_reported_and_stays(toy: Path) -> None:
     assert stale.exists()
 
 
-def test_role_without_markers_is_left_alone(toy: Path) -> None:
+def test_a_role_without_markers_is_kept(toy: Path) -> None:
     (toy / ROLE).parent.mkdir(parents=True)
     (toy / ROLE).write_text("by hand")
     types = toy / "toy/api/v1.py"
@@ -159,12 +161,12 @@ def test_role_without_markers_is_left_alone(toy: Path) -> None:
     assert (toy / ROLE).read_text() == "by hand"
 
 
-def test_sources_are_found_where_the_project_says(toy: Path) -> None:
+def test_sources_are_found_where_the_project_configures_them(toy: Path) -> None:
     (toy / "src").mkdir()
     (toy / "toy").rename(toy / "src/toy")
     assert len(paths(generate.generate(toy, dry_run=True))) == 4
     (toy / "src").rename(toy / "code")
-    assert len(paths(generate.generate(toy, dry_run=True))) == 4  # all folders are looked through
+    assert len(paths(generate.generate(toy, dry_run=True))) == 4  # all directories are searched
     (toy / "pyproject.toml").write_text("[tool.olmkit]\nsources = 'code/toy'\n")
     assert len(paths(generate.generate(toy, dry_run=True))) == 4
     (toy / "pyproject.toml").write_text("[tool.olmkit]\nsources = 'nowhere'\n")
@@ -220,7 +222,7 @@ def test_tests_and_environments_are_not_sources(toy: Path) -> None:
         ),
     ],
 )
-def test_bad_project_is_reported_and_nothing_is_written(
+def test_an_invalid_project_is_reported_and_nothing_is_written(
     toy: Path, change: object, kind: type[OlmkitError], words: str
 ) -> None:
     change(toy)  # type: ignore[operator]
@@ -229,14 +231,14 @@ def test_bad_project_is_reported_and_nothing_is_written(
     assert not (toy / CRD).exists()
 
 
-def test_a_project_of_watches_that_says_go_is_not_searched_for_go(toy: Path) -> None:
+def test_a_project_of_watches_with_the_go_layout_is_not_searched_for_go(toy: Path) -> None:
     (toy / "PROJECT").write_text(PROJECT.replace("python.olmkit/v1", "go.kubebuilder.io/v1"))
     (toy / "watches.yaml").write_text("[{kind: Toy, role: toy}]")
     changes = [change.path for change in generate.generate(toy).changes]
     assert "config/manifests/bases/toy.clusterserviceversion.yaml" in changes
 
 
-def test_entries_of_watches_that_name_nothing_are_reported(toy: Path) -> None:
+def test_entries_of_watches_with_missing_files_are_reported(toy: Path) -> None:
     layout = "helm.sdk.operatorframework.io/v1"
     (toy / "PROJECT").write_text(PROJECT.replace("python.olmkit/v1", layout))
     (toy / "watches.yaml").write_text("[{kind: Toy, chart: helm-charts/toy}]")
@@ -248,7 +250,7 @@ def test_entries_of_watches_that_name_nothing_are_reported(toy: Path) -> None:
 
 @pytest.mark.parametrize("language", ["helm", "ansible"])
 def test_a_project_without_types_has_the_base_of_its_bundles(toy: Path, language: str) -> None:
-    (toy / "toy/broken.py").write_text("x = (")  # as plugins of Ansible may be
+    (toy / "toy/broken.py").write_text("x = (")  # as plugins of Ansible can be
     text = PROJECT.replace("python.olmkit/v1", f"{language}.sdk.operatorframework.io/v1")
     (toy / "PROJECT").write_text(text)
     result = generate.generate(toy)

@@ -1,4 +1,4 @@
-"""Overlays rendered as a job: the shipped operator's, and what is refused."""
+"""Overlays rendered as a job: that of the shipped operator, and refused ones."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def test_objects_come_in_the_order_in_which_they_are_applied(project: Path) -> None:
+def test_objects_have_the_order_in_which_they_are_applied(project: Path) -> None:
     assert overlay.stream(overlay.with_image(overlay.render(project), "")) == (
         b"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: two\n---\n"
         b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a-one\n"
     )
 
 
-def test_the_shipped_operator_can_be_rendered(root: Path) -> None:
+def test_the_shipped_operator_is_rendered(root: Path) -> None:
     kinds = [one.get("kind") for one in overlay.render(root / "operator")]
     assert kinds[:2] == ["Namespace", "CustomResourceDefinition"]
     assert "Deployment" in kinds
@@ -47,13 +47,15 @@ def test_the_shipped_operator_can_be_rendered(root: Path) -> None:
         ("../..", "is outside the project"),
     ],
 )
-def test_what_is_not_an_overlay_is_misuse(project: Path, name: str, words: str) -> None:
+def test_a_directory_without_an_overlay_is_invalid_usage(
+    project: Path, name: str, words: str
+) -> None:
     with pytest.raises(ConfigurationError, match=words) as refused:
         overlay.render(project, name)
     assert refused.value.hint
 
 
-def test_a_link_that_leaves_the_project_is_refused(project: Path, tmp_path: Path) -> None:
+def test_a_link_out_of_the_project_is_refused(project: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("kind: Secret\n")
     (project / "config/default/one.yaml").unlink()
     (project / "config/default/one.yaml").symlink_to(tmp_path / "secret")
@@ -61,7 +63,7 @@ def test_a_link_that_leaves_the_project_is_refused(project: Path, tmp_path: Path
         overlay.render(project)
 
 
-def test_a_name_that_no_file_can_have_has_its_place(project: Path) -> None:
+def test_an_invalid_file_name_has_its_place(project: Path) -> None:
     file = project / "config/default/kustomization.yaml"
     file.write_text(f"resources:\n- {'x' * 300}\n")
     with pytest.raises(InputError, match="there is no file or overlay") as caught:
@@ -69,7 +71,7 @@ def test_a_name_that_no_file_can_have_has_its_place(project: Path) -> None:
     assert [one.at.line for one in caught.value.diagnostics if one.at] == [2]
 
 
-def test_a_feature_that_is_not_supported_has_its_place_and_a_way_out(project: Path) -> None:
+def test_an_unsupported_feature_has_its_place_and_a_hint(project: Path) -> None:
     file = project / "config/default/kustomization.yaml"
     file.write_text("resources: [one.yaml]\nhelmCharts:\n- name: a\n")
     with pytest.raises(InputError, match="helmCharts") as caught:
@@ -123,7 +125,7 @@ def test_the_operator_gets_another_image(root: Path) -> None:
         overlay.with_image(rendered, "not an image")
 
 
-def test_a_file_is_written_once_and_folders_are_made(project: Path) -> None:
+def test_a_file_is_written_once_and_directories_are_created(project: Path) -> None:
     place = Path("dist/install.yaml")
     changes = overlay.write_stream(project, place, [deployment()], dry_run=True)
     assert [change.path for change in changes] == ["dist/install.yaml"]
@@ -135,12 +137,12 @@ def test_a_file_is_written_once_and_folders_are_made(project: Path) -> None:
         overlay.write_stream(project, Path("dist"), [deployment()])
 
 
-def test_a_file_may_be_outside_of_the_project(project: Path, tmp_path: Path) -> None:
+def test_a_file_can_be_outside_of_the_project(project: Path, tmp_path: Path) -> None:
     overlay.write_stream(project, tmp_path / "else" / "all.yaml", [deployment()])
     assert (tmp_path / "else" / "all.yaml").exists()
 
 
-def test_files_of_a_chart_that_the_author_took_over_stay(project: Path) -> None:
+def test_files_of_a_chart_that_the_user_changed_are_kept(project: Path) -> None:
     folder = project / "chart"
     overlay.write_chart(project, Path("chart"), [deployment(), deployment_config()], CHART)
     values = folder / "values.yaml"
@@ -159,7 +161,7 @@ def deployment_config() -> Manifest:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
 
 
-def test_a_chart_does_not_mix_with_other_files(project: Path) -> None:
+def test_a_chart_is_not_mixed_with_other_files(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="is not empty and has no"):
         overlay.write_chart(project, Path("config"), [deployment()], CHART)
     (project / "file").write_text("")

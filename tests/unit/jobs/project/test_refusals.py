@@ -1,4 +1,4 @@
-"""What people get wrong about a project: told with its place, and nothing is touched."""
+"""Mistakes of users in a project: errors have a place, and no file is changed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def create(place: Path, **how: Any) -> None:
         *("A" * 300, "-Foo", "__init__"),
     ],
 )
-def test_a_kind_that_cannot_be_is_refused(place: Path, kind: str) -> None:
+def test_an_invalid_kind_is_refused(place: Path, kind: str) -> None:
     before = state(place)
     with pytest.raises(ConfigurationError):
         create(place, kind=kind)
@@ -64,7 +64,7 @@ def test_a_kind_that_cannot_be_is_refused(place: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Class", "Import", "Self", "Type", "Object", "Init", "Lambda"])
-def test_a_kind_may_have_a_name_that_python_has_too(place: Path, kind: str) -> None:
+def test_a_kind_can_have_a_name_of_a_python_builtin(place: Path, kind: str) -> None:
     create(place, kind=kind)
     assert (place / "config/crd/bases").is_dir()
     compile((place / WIRING).read_bytes(), WIRING, "exec")
@@ -82,7 +82,7 @@ def test_a_kind_may_have_a_name_that_python_has_too(place: Path, kind: str) -> N
     ],
     ids=str,
 )
-def test_what_else_cannot_be_said_of_a_kind_is_refused(place: Path, how: dict[str, Any]) -> None:
+def test_other_invalid_values_of_a_kind_are_refused(place: Path, how: dict[str, Any]) -> None:
     before = state(place)
     with pytest.raises(ConfigurationError):
         create(place, **how)
@@ -104,7 +104,7 @@ def test_what_else_cannot_be_said_of_a_kind_is_refused(place: Path, how: dict[st
     ],
     ids=repr,
 )
-def test_a_project_file_that_cannot_be_read_is_refused_at_its_place(
+def test_an_unreadable_project_file_is_refused_at_its_place(
     place: Path, text: bytes, at: str
 ) -> None:
     (place / "PROJECT").write_bytes(text)
@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_edited_is_refused_at_its_place(
     ],
     ids=repr,
 )
-def test_an_edit_that_cannot_be_made_is_refused_at_its_place(
+def test_an_impossible_edit_is_refused_at_its_place(
     place: Path, request_: EditRequest, path: str, text: bytes
 ) -> None:
     (place / path).write_bytes(text)
@@ -172,7 +172,7 @@ def test_an_edit_that_cannot_be_made_is_refused_at_its_place(
     assert state(place) == before
 
 
-def test_files_that_are_none_are_refused(place: Path) -> None:
+def test_missing_files_are_refused(place: Path) -> None:
     (place / WIRING).unlink()
     (place / WIRING).symlink_to("/etc/hostname")
     before = state(place)
@@ -218,13 +218,13 @@ def test_an_overlay_that_cannot_be_built_is_refused_at_its_place(place: Path, te
     ],
     ids=str,
 )
-def test_names_of_a_project_that_cannot_be_are_refused(tmp_path: Path, how: dict[str, str]) -> None:
+def test_invalid_names_of_a_project_are_refused(tmp_path: Path, how: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError):
         project.init(tmp_path / "new", InitRequest(**({"domain": "x.org", "name": "fine"} | how)))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_not_empty_is_left_alone(place: Path) -> None:
+def test_a_directory_that_is_not_empty_is_refused(place: Path) -> None:
     before = state(place)
     request = InitRequest(domain="x.org", name="toy")
     with pytest.raises(ConfigurationError, match="is not empty"):
@@ -234,7 +234,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(place: Path) -> None:
     assert state(place) == before
 
 
-def test_an_init_that_was_interrupted_is_continued(tmp_path: Path) -> None:
+def test_an_interrupted_init_is_continued(tmp_path: Path) -> None:
     request = InitRequest(domain="x.org", name="toy")
     whole, part = tmp_path / "whole", tmp_path / "part"
     project.init(whole, request)
@@ -253,7 +253,7 @@ def test_an_init_that_was_interrupted_is_continued(tmp_path: Path) -> None:
     )
 
 
-def test_an_interrupted_init_with_a_changed_file_is_left_alone(tmp_path: Path) -> None:
+def test_an_interrupted_init_with_a_changed_file_is_refused(tmp_path: Path) -> None:
     request = InitRequest(domain="x.org", name="toy")
     project.init(tmp_path / "toy", request)
     (tmp_path / "toy" / "Makefile").write_text("mine")

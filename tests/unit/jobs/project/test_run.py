@@ -71,7 +71,7 @@ def project(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def served(folder: Path, *resources: Resource) -> AsyncIterator[Path]:
-    """A kubeconfig of a server that knows these kinds; its context `b` is not the current one."""
+    """A kubeconfig of a server that has these kinds; its context `b` is not the current one."""
     async with ApiServer.of(resources).serving() as server:
         path = folder / "kubeconfig"
         contexts = [{"name": name, "context": {"cluster": "k", "user": "u"}} for name in "ab"]
@@ -99,7 +99,9 @@ async def olmkit(project: Path, *words: str, **environment: str) -> asyncio.subp
     )
 
 
-def test_operator_gets_arguments_variables_and_the_cluster(project: Path, tmp_path: Path) -> None:
+def test_the_operator_gets_arguments_variables_and_the_cluster(
+    project: Path, tmp_path: Path
+) -> None:
     async def story() -> None:
         async with asyncio.timeout(30), served(tmp_path, TOY) as config:
             process = await olmkit(
@@ -112,13 +114,13 @@ def test_operator_gets_arguments_variables_and_the_cluster(project: Path, tmp_pa
             assert facts["IMAGE"] == "from-the-manifest:1"
             assert facts["WATCH_NAMESPACE"] == "here"
             assert facts["KUBECONFIG"] == str(config)
-            assert process.returncode == 3, "the operator's own"
+            assert process.returncode == 3, "the operator's exit code"
             assert b"-m toy --log -v` against `http://127.0.0.1:" in err
 
     asyncio.run(story())
 
 
-def test_environment_of_the_caller_wins_and_the_context_is_passed(
+def test_the_environment_of_the_caller_takes_precedence_and_the_context_is_passed(
     project: Path, tmp_path: Path
 ) -> None:
     async def story() -> None:
@@ -138,7 +140,9 @@ def test_environment_of_the_caller_wins_and_the_context_is_passed(
     asyncio.run(story())
 
 
-def test_signal_reaches_the_operator_and_its_code_comes_back(project: Path, tmp_path: Path) -> None:
+def test_a_signal_reaches_the_operator_and_its_exit_code_is_returned(
+    project: Path, tmp_path: Path
+) -> None:
     async def story() -> None:
         async with asyncio.timeout(30), served(tmp_path, TOY) as config:
             process = await olmkit(project, "--kubeconfig", str(config), "--", "--stay")
@@ -151,7 +155,7 @@ def test_signal_reaches_the_operator_and_its_code_comes_back(project: Path, tmp_
     asyncio.run(story())
 
 
-def test_kind_that_the_cluster_lacks_is_reported_before_anything_runs(
+def test_a_kind_that_the_cluster_lacks_is_reported_before_the_operator_runs(
     project: Path, tmp_path: Path
 ) -> None:
     async def story() -> None:
@@ -168,7 +172,7 @@ def test_kind_that_the_cluster_lacks_is_reported_before_anything_runs(
     asyncio.run(story())
 
 
-def test_cluster_that_is_away_is_the_world_s_no(project: Path, tmp_path: Path) -> None:
+def test_an_unreachable_cluster_is_exit_code_3(project: Path, tmp_path: Path) -> None:
     async def story() -> None:
         async with asyncio.timeout(30):
             async with served(tmp_path, TOY) as config:
@@ -189,20 +193,18 @@ def test_cluster_that_is_away_is_the_world_s_no(project: Path, tmp_path: Path) -
         ("toy/__main__.py", r"`toy` cannot be run: `toy/__main__.py` does not exist"),
     ],
 )
-def test_project_that_lacks_something_is_reported_what(
-    project: Path, gone: str, words: str
-) -> None:
+def test_the_missing_part_of_a_project_is_named(project: Path, gone: str, words: str) -> None:
     (project / gone).unlink()
     with pytest.raises(ConfigurationError, match=words):
         run_job.prepare(RunOptions(project=project), {"HOME": "/nowhere"})
 
 
-def test_no_cluster_is_reported(project: Path) -> None:
+def test_a_missing_cluster_is_reported(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="no cluster is configured"):
         run_job.prepare(RunOptions(project=project), {"HOME": "/nowhere"})
 
 
-def test_environment_of_the_project_is_preferred(project: Path, tmp_path: Path) -> None:
+def test_the_environment_of_the_project_is_preferred(project: Path, tmp_path: Path) -> None:
     python = project / ".venv/bin/python"
     python.parent.mkdir(parents=True)
     python.touch()

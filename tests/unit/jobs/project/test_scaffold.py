@@ -1,4 +1,4 @@
-"""Projects as they are scaffolded: complete after each command, with no line of code added."""
+"""Scaffolded projects: complete after each command, without any added code."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def taken(place: Path, step: Step, *, dry_run: bool = False) -> Changes:
 
 
 @pytest.mark.parametrize(("flags", "steps"), PROJECTS.values(), ids=PROJECTS)
-def test_a_scaffolded_project_has_nothing_to_generate_and_a_bundle_without_findings(
+def test_a_scaffolded_project_is_up_to_date_and_has_a_bundle_without_findings(
     tmp_path: Path, flags: dict[str, bool], steps: Sequence[Step]
 ) -> None:
     place = scaffolded(tmp_path, flags, steps)
@@ -160,7 +160,7 @@ def test_a_scaffolded_project_has_nothing_to_generate_and_a_bundle_without_findi
 @pytest.mark.parametrize(
     "name", ["external kinds in a namespace", "all webhooks", "namespaced later"]
 )
-def test_a_dry_run_tells_all_that_is_written_then_and_writes_nothing(
+def test_a_dry_run_lists_all_files_that_are_then_written_and_writes_nothing(
     tmp_path: Path, name: str
 ) -> None:
     flags, steps = PROJECTS[name]
@@ -205,7 +205,7 @@ def test_a_scaffolded_project_passes_its_own_make_test(
 
 
 def conversion_test(place: Path) -> str:
-    """What the scaffolded test of the conversion prints."""
+    """Return the output of the scaffolded test of the conversion."""
     generating.generate(place)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "nothing_is_lost"],
@@ -218,7 +218,7 @@ def conversion_test(place: Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_the_test_of_a_conversion_fails_until_nothing_is_lost(tmp_path: Path) -> None:
+def test_the_test_of_a_conversion_fails_until_no_field_is_lost(tmp_path: Path) -> None:
     place = scaffolded(tmp_path, {}, [DEPLOY, V1, hooks(version="v1", conversion=True)])
     assert "the conversion from v1alpha1 to v1 is not written yet" in conversion_test(place)
 
@@ -249,7 +249,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in place.rglob("*")} == before
 
 
-def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
+def test_a_directory_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.py").write_text("")
     with pytest.raises(ConfigurationError, match=r"is not empty: it holds `x\.py`"):
         project.init(tmp_path, InitRequest(domain="example.com", name="toy"))
@@ -273,7 +273,7 @@ def test_a_project_file_of_an_older_version_is_a_finding(tmp_path: Path) -> None
     assert [found.rule for found in caught.value.diagnostics] == ["PRJ002"]
 
 
-def test_sources_with_errors_stop_it_before_anything_is_written(tmp_path: Path) -> None:
+def test_sources_with_errors_stop_it_before_a_write(tmp_path: Path) -> None:
     place = scaffolded(tmp_path, {}, [PLAIN])
     types = place / "toy_operator/api/v1alpha1/memcached.py"
     types.write_text(types.read_text() + "\nx = = 1\n")
@@ -283,10 +283,10 @@ def test_sources_with_errors_stop_it_before_anything_is_written(tmp_path: Path) 
     assert files(place) == before
 
 
-def test_what_does_not_fit_to_the_sources_is_taken_back(tmp_path: Path) -> None:
+def test_files_that_do_not_match_the_sources_are_removed_again(tmp_path: Path) -> None:
     place = scaffolded(tmp_path, {}, [PLAIN])
     types = (place / "toy_operator/api/v1alpha1/memcached.py").read_text()
-    hand = place / "toy_operator/api/v1/hand.py"  # the same kind, which PROJECT does not know
+    hand = place / "toy_operator/api/v1/hand.py"  # the same kind, which is not in PROJECT
     hand.parent.mkdir()
     hand.write_text(types.replace("Memcached", "Other"))
     before = files(place)

@@ -38,11 +38,11 @@ def module(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_folder_with_a_module_file_is_go(module: Path) -> None:
+def test_a_directory_with_a_module_file_is_go(module: Path) -> None:
     assert read(module) == ["example.com/toys/api/v1", "example.com/toys/internal/controller"]
 
 
-def test_sources_may_be_named(module: Path) -> None:
+def test_sources_can_be_named(module: Path) -> None:
     assert read(module, 'sources = ["./api/"]') == ["example.com/toys/api/v1"]
 
 
@@ -60,7 +60,7 @@ def test_a_module_without_sources_is_reported(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_the_form_of_types_matters_to_crds_only(module: Path) -> None:
+def test_the_form_of_types_only_matters_to_crds(module: Path) -> None:
     kind = """
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 

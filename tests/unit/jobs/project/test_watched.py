@@ -1,4 +1,4 @@
-"""Helm and Ansible projects as they are scaffolded: complete after each command."""
+"""Scaffolded Helm and Ansible projects: complete after each command."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def load(path: Path) -> Any:
         ("ansible", WatchedApi(kind="Memcached", has_playbook=True, has_role=True)),
     ],
 )
-def test_a_new_project_becomes_a_valid_bundle(
+def test_a_new_project_can_be_generated_as_a_valid_bundle(
     tmp_path: Path, language: str, wanted: WatchedApi
 ) -> None:
     project.init(tmp_path / "one", REQUEST, language=language)
@@ -118,7 +118,7 @@ def test_the_olm_image_of_a_helm_project_can_be_edited(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["folder", "archive"])
-def test_a_chart_gives_names_schema_sample_and_rights(tmp_path: Path, form: str) -> None:
+def test_a_chart_determines_names_schema_sample_and_permissions(tmp_path: Path, form: str) -> None:
     folder = tmp_path / "web"
     project.init(folder, REQUEST, language="helm")
     chart = chart_folder(tmp_path / "site")
@@ -147,7 +147,7 @@ def test_a_chart_gives_names_schema_sample_and_rights(tmp_path: Path, form: str)
     assert files(folder / "helm-charts/site").keys() == CHART.keys()
 
 
-def test_a_chart_comes_from_a_registry(registry: RegistryServer) -> None:
+def test_a_chart_can_come_from_a_registry(registry: RegistryServer) -> None:
     name = f"{registry.host}/charts/site:1.0.0"
     access = Access(environment={}, plain_http=True)
 
@@ -174,7 +174,7 @@ def test_a_chart_comes_from_a_registry(registry: RegistryServer) -> None:
     assert again == found
 
 
-def test_a_chart_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
+def test_a_chart_with_a_decompression_bomb_is_refused(tmp_path: Path) -> None:
     (tmp_path / "chart.tgz").write_bytes(b"\x1f\x8bnothing")
     request = ChartReference(text=str(tmp_path / "chart.tgz"))
     with pytest.raises(InputError, match=r"chart\.tgz"):
@@ -183,7 +183,7 @@ def test_a_chart_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 def helm_pulling(tmp_path: Path) -> dict[str, str]:
-    """An environment whose `helm` writes down its words, and gives the packed chart."""
+    """An environment whose `helm` records its arguments, and returns the packed chart."""
     (tmp_path / "site.tgz").write_bytes(packed())
     program = tmp_path / "bin/helm"
     program.parent.mkdir()
@@ -210,7 +210,7 @@ def helm_pulling(tmp_path: Path) -> dict[str, str]:
         (ChartReference(text="stable/site"), ["--", "stable/site"]),
     ],
 )
-def test_a_chart_of_a_repository_is_pulled_by_helm(
+def test_a_chart_in_a_repository_is_pulled_by_helm(
     tmp_path: Path, helm_pulling: dict[str, str], request_: ChartReference, words: list[str]
 ) -> None:
     found = asyncio.run(charts.read(request_, ACCESS, helm_pulling))
@@ -240,7 +240,7 @@ def test_a_chart_that_cannot_be_fetched_is_refused(
         asyncio.run(charts.read(request_, ACCESS, helm_pulling))
 
 
-def test_a_chart_of_this_disk_has_one_version(tmp_path: Path) -> None:
+def test_a_local_chart_has_one_version(tmp_path: Path) -> None:
     request = ChartReference(text=str(chart_folder(tmp_path / "site")), version="1.0.0")
     with pytest.raises(ConfigurationError, match="one version"):
         asyncio.run(charts.read(request, ACCESS, {}))
@@ -263,7 +263,7 @@ def test_a_repository_needs_the_program_helm(tmp_path: Path) -> None:
         (WatchedApi(chart=ChartReference(text="site")), "charts belong to Helm"),
     ],
 )
-def test_what_cannot_be_is_an_error(tmp_path: Path, wanted: WatchedApi, message: str) -> None:
+def test_invalid_options_are_an_error(tmp_path: Path, wanted: WatchedApi, message: str) -> None:
     project.init(tmp_path / "web", REQUEST, language="ansible")
     create(tmp_path / "web", WatchedApi(group="cache", kind="Memcached"))
     before = files(tmp_path / "web")
@@ -272,7 +272,7 @@ def test_what_cannot_be_is_an_error(tmp_path: Path, wanted: WatchedApi, message:
     assert files(tmp_path / "web") == before
 
 
-def test_what_the_author_wrote_in_watches_stays(tmp_path: Path) -> None:
+def test_changes_of_the_user_to_watches_are_kept(tmp_path: Path) -> None:
     project.init(tmp_path / "web", REQUEST, language="ansible")
     create(tmp_path / "web", WatchedApi(group="cache", kind="Memcached"))
     watches = tmp_path / "web/watches.yaml"
@@ -289,7 +289,7 @@ def python_project(folder: Path) -> Path:
     return folder
 
 
-def test_a_python_project_takes_kinds_of_helm_and_ansible(tmp_path: Path) -> None:
+def test_kinds_with_helm_and_ansible_can_be_added_to_a_python_project(tmp_path: Path) -> None:
     folder = python_project(tmp_path / "web")
     chart = ChartReference(text=str(chart_folder(tmp_path / "site")))
     create(folder, WatchedApi(runner="helm", chart=chart))
@@ -315,7 +315,7 @@ def test_a_python_project_takes_kinds_of_helm_and_ansible(tmp_path: Path) -> Non
     assert '<0.2",  # the controller runtime' in text
     for name in ("watches_role.yaml", "watches_role_binding.yaml"):
         assert name in load(folder / "config/rbac/kustomization.yaml")["resources"]
-    # What was created is kept by the generators, and again nothing changes.
+    # The generators keep the created files, and again nothing changes.
     assert not generate.generate(folder, dry_run=True).changes
     before = files(folder)
     with pytest.raises(ConfigurationError, match="already"):
@@ -348,7 +348,7 @@ def test_a_python_project_takes_kinds_of_helm_and_ansible(tmp_path: Path) -> Non
         (WatchedApi(runner="helm", kind="Cache", has_role=True), "not for Helm"),
     ],
 )
-def test_what_a_python_project_cannot_have_is_an_error(
+def test_unsupported_options_of_a_python_project_are_an_error(
     tmp_path: Path, wanted: WatchedApi, said: str
 ) -> None:
     folder = python_project(tmp_path / "web")
@@ -360,7 +360,7 @@ def test_what_a_python_project_cannot_have_is_an_error(
     assert files(folder) == before
 
 
-def test_a_kind_of_helm_has_no_types_and_no_webhooks(tmp_path: Path) -> None:
+def test_a_kind_with_helm_has_no_types_and_no_webhooks(tmp_path: Path) -> None:
     folder = python_project(tmp_path / "web")
     create(folder, WatchedApi(runner="helm", kind="Site", version="v1"))
     with pytest.raises(ConfigurationError, match="Helm runs for `Site`"):
@@ -370,13 +370,13 @@ def test_a_kind_of_helm_has_no_types_and_no_webhooks(tmp_path: Path) -> None:
         project.create_webhook(folder, request)
 
 
-def test_a_helm_project_takes_kinds_of_helm_alone(tmp_path: Path) -> None:
+def test_only_kinds_with_helm_can_be_added_to_a_helm_project(tmp_path: Path) -> None:
     project.init(tmp_path / "web", REQUEST, language="helm")
     with pytest.raises(ConfigurationError, match="the project has the Helm layout"):
         create(tmp_path / "web", WatchedApi(runner="ansible", kind="Cache"))
 
 
-def test_what_people_changed_is_kept_or_said(tmp_path: Path) -> None:
+def test_changes_of_the_user_are_kept_or_reported(tmp_path: Path) -> None:
     folder = python_project(tmp_path / "web")
     (folder / "web/__main__.py").write_text("from web.start import main\n\nmain()\n")
     (folder / "pyproject.toml").write_text('[tool.olmkit]\nsources = ["web"]\n')
@@ -393,7 +393,7 @@ def test_what_people_changed_is_kept_or_said(tmp_path: Path) -> None:
     assert "memory: 2Gi" in manager.read_text()
 
 
-def test_another_scope_holds_for_all_kinds(tmp_path: Path) -> None:
+def test_another_scope_applies_to_all_kinds(tmp_path: Path) -> None:
     folder = python_project(tmp_path / "web")
     create(folder, WatchedApi(runner="helm", kind="Site"))
     role = folder / "config/rbac/watches_role.yaml"

@@ -1,4 +1,4 @@
-"""A repository under git: what differs from the base, and the pull request as a whole."""
+"""A repository under git: the difference from the base, and the pull request as a whole."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def codes(report: SubmissionReport, number: int = 0) -> list[str]:
     return [found.rule for found in report.results[number].diagnostics]
 
 
-def test_only_what_differs_from_the_base_is_checked(repository: Path) -> None:
+def test_only_the_difference_from_the_base_is_checked(repository: Path) -> None:
     add(repository, "cog", "1.1.0")
     commit(repository)
 
@@ -97,7 +97,7 @@ def test_a_deleted_version_is_found(repository: Path) -> None:
     assert codes(check(repository, base="main")) == ["SUB063"]
 
 
-def test_what_came_to_the_base_later_is_not_a_change(repository: Path) -> None:
+def test_later_changes_of_the_base_are_not_changes_of_the_pull_request(repository: Path) -> None:
     git(repository, "checkout", "-q", "main")
     add(repository, "wheel", "0.2.0")
     commit(repository)
@@ -118,14 +118,14 @@ def test_an_unknown_base_is_refused(repository: Path, base: str) -> None:
     assert not (repository / "x").exists()
 
 
-def test_a_folder_without_git_has_no_base(tmp_path: Path) -> None:
+def test_a_directory_without_git_has_no_base(tmp_path: Path) -> None:
     add(tmp_path, "cog", "1.0.0")
 
     with pytest.raises(ConfigurationError):
         check(tmp_path, base="main")
 
 
-def test_one_broken_operator_does_not_hide_the_others(repository: Path) -> None:
+def test_an_invalid_operator_does_not_hide_the_others(repository: Path) -> None:
     write(repository / "operators/broken/1.0.0/manifests/csv.yaml", "a: [\n")
     write(repository / "operators/broken/1.0.0/metadata/annotations.yaml", "\tx")
     write(repository / "operators/broken/ci.yaml", "[" * 2000)

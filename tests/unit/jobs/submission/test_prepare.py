@@ -1,4 +1,4 @@
-"""What is written into a repository of operators, and that its check passes."""
+"""The files that are written into a repository of operators pass its check."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_check_finds_no_error_in_two_prepared_versions(
     run(repository, root / "bundle/0.0.1", target=target, reviewers=("alex",), **options)
     run(repository, root / "bundle/0.0.2", target=target)
 
-    allowed = ("CRT", "MUL") if target is Target.CERTIFIED else ()  # facts of the project itself
+    allowed = ("CRT", "MUL") if target is Target.CERTIFIED else ()  # values of the project itself
     assert [one for one in errors(repository, target) if not one.startswith(allowed)] == []
     assert value(repository, f"{FOLDER}/ci.yaml")["reviewers"] == ["alex"]
 
@@ -85,9 +85,7 @@ def test_templates_and_catalogs_of_two_versions(repository: Path, root: Path, ki
     assert NEXT in old
 
 
-def test_without_an_image_the_pipeline_is_asked_to_write_templates(
-    repository: Path, root: Path
-) -> None:
+def test_without_an_image_the_pipeline_writes_the_templates(repository: Path, root: Path) -> None:
     prepared = run(repository, root / "bundle/0.0.1", template=Kind.SEMVER)
 
     assert prepared.is_file_based
@@ -146,7 +144,7 @@ def test_a_link_does_not_lead_out_of_the_repository(
         ({"image": "no such image"}, "is not an image reference"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(
+def test_invalid_options_are_refused(
     repository: Path, root: Path, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
@@ -155,7 +153,7 @@ def test_options_that_make_no_sense_are_refused(
     assert list((repository / "operators").iterdir()) == []
 
 
-def test_settings_of_the_author_stay(repository: Path, root: Path) -> None:
+def test_settings_of_the_user_are_kept(repository: Path, root: Path) -> None:
     text = "# ours\nreviewers: [alex]\nupdateGraph: replaces-mode\n"
     (repository / FOLDER).mkdir()
     (repository / FOLDER / "ci.yaml").write_text(text)

@@ -1,4 +1,4 @@
-"""`olmkit catalog serve` as a process: what it says, how it ends."""
+"""`olmkit catalog serve` as a process: its output and its end."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(*words: str | Path, code: str = "") -> subprocess.CompletedProcess[str]:
 
 @contextlib.contextmanager
 def start(*words: str | Path) -> Iterator[subprocess.Popen[str]]:
-    """A server that runs; it does not outlive a test that fails."""
+    """A running server, which ends with the test."""
     with subprocess.Popen(
         [sys.executable, *WORDS, *map(str, words)],
         stdout=subprocess.PIPE,
@@ -56,9 +56,7 @@ def start(*words: str | Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_it_prints_where_it_serves_and_ends_on_a_signal(
-    catalog: Path, sent: int, code: int
-) -> None:
+def test_it_prints_its_address_and_ends_on_a_signal(catalog: Path, sent: int, code: int) -> None:
     with start(catalog, *LOOPBACK) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
@@ -72,7 +70,7 @@ def test_it_prints_where_it_serves_and_ends_on_a_signal(
     assert "Traceback" not in err
 
 
-def test_it_says_so_in_json_when_asked(catalog: Path, tmp_path: Path) -> None:
+def test_it_prints_its_address_in_json_on_request(catalog: Path, tmp_path: Path) -> None:
     with start(catalog, *LOOPBACK, "--cache-dir", tmp_path / "cache", "-o", "json") as process:
         assert process.stdout is not None
         lines = []
@@ -87,7 +85,7 @@ def test_it_says_so_in_json_when_asked(catalog: Path, tmp_path: Path) -> None:
     assert (process.returncode, err) == (0, "")
 
 
-def test_a_taken_port_ends_it_with_the_code_of_the_world(catalog: Path) -> None:
+def test_a_port_in_use_ends_it_with_exit_code_3(catalog: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -113,7 +111,7 @@ def test_an_invalid_catalog_ends_it_with_findings(catalog: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"{", b"\x7fELF\0\0", b"a: [b\n", b"\xff\xfe\xfd"], ids=repr)
-def test_material_that_is_not_a_catalog_ends_it_with_a_sentence(
+def test_an_input_that_is_not_a_catalog_ends_it_with_an_error(
     catalog: Path, content: bytes
 ) -> None:
     (catalog / "note.yaml").write_bytes(content)
@@ -123,20 +121,20 @@ def test_material_that_is_not_a_catalog_ends_it_with_a_sentence(
     assert "Traceback" not in ended.stderr
 
 
-def test_a_folder_that_is_not_there_is_invalid_usage(tmp_path: Path) -> None:
+def test_a_missing_directory_is_invalid_usage(tmp_path: Path) -> None:
     ended = run(tmp_path / "none", *LOOPBACK)
     assert ended.returncode == 2
     assert "does not exist" in ended.stderr
 
 
-def test_a_registry_that_is_not_there_ends_it_with_the_code_of_the_world() -> None:
+def test_an_unreachable_registry_ends_it_with_exit_code_3() -> None:
     ended = run("127.0.0.1:1/example/catalog:v1", *LOOPBACK)
     assert ended.returncode == 3
     assert "127.0.0.1:1" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
-def test_without_the_grpc_library_it_says_what_to_install(catalog: Path) -> None:
+def test_without_the_grpc_library_it_names_what_to_install(catalog: Path) -> None:
     code = (
         "import sys; sys.modules['grpc'] = None\n"
         "from olmkit.cli.main import main; main(['catalog', 'serve', *sys.argv[1:]])"
@@ -163,7 +161,7 @@ def test_filling_no_cache_is_invalid_usage(catalog: Path) -> None:
     assert "`--cache-only` needs `--cache-dir`" in ended.stderr
 
 
-def test_a_cache_that_cannot_be_kept_is_a_warning(catalog: Path, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_a_warning(catalog: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with start(catalog, *LOOPBACK, "--cache-dir", tmp_path / "file" / "cache") as process:
         assert process.stderr is not None
@@ -192,7 +190,7 @@ def test_serving_loads_neither_the_yaml_nor_the_protobuf_library_from_a_cache(
     assert (ended.stdout, ended.stderr) == ("[]\n", "")
 
 
-def test_what_ended_it_is_left_for_kubernetes(catalog: Path, tmp_path: Path) -> None:
+def test_the_reason_of_its_end_is_written_for_kubernetes(catalog: Path, tmp_path: Path) -> None:
     (catalog / "bad.yaml").write_text("schema: olm.package\n" * 2 + "---\n{}\n")
     log = tmp_path / "termination-log"
     ended = run(catalog, *LOOPBACK, "--termination-log", log)
@@ -233,21 +231,19 @@ def test_several_catalogs_are_announced_with_their_names(catalog: Path, tmp_path
         (["--grpc-tls", "--tls-cert", "a", "--tls-key", "b"], "not a certificate and its key"),
     ],
 )
-def test_options_that_do_not_fit_together_are_invalid_usage(
-    catalog: Path, words: list[str], said: str
-) -> None:
+def test_conflicting_options_are_invalid_usage(catalog: Path, words: list[str], said: str) -> None:
     ended = run(catalog, *LOOPBACK, *words)
     assert (ended.returncode, said in ended.stderr) == (2, True), ended.stderr
 
 
-def test_two_folders_of_one_name_need_names(catalog: Path, tmp_path: Path) -> None:
+def test_two_directories_with_the_same_name_need_names(catalog: Path, tmp_path: Path) -> None:
     (tmp_path / "more/catalog").mkdir(parents=True)
     ended = run(catalog, tmp_path / "more/catalog", *LOOPBACK)
     assert (ended.returncode, "two catalogs are called `catalog`" in ended.stderr) == (2, True)
     assert "--http-port" not in ended.stderr
 
 
-def test_without_the_prometheus_library_it_says_what_to_install(catalog: Path) -> None:
+def test_without_the_prometheus_library_it_names_what_to_install(catalog: Path) -> None:
     code = (
         "import sys; sys.modules['prometheus_client'] = None; sys.argv[0] = 'olmkit'\n"
         "from olmkit.cli import main\n"

@@ -40,7 +40,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
                 ("bearer", {"realm": "a", "service": "s"}),
             ],
         ),
-        # What a quoted string says is not another challenge.
+        # The contents of a quoted string are not another challenge.
         (
             'Digest realm="x, Bearer realm=http://other/token", nonce="q"',
             [("digest", {"realm": "x, Bearer realm=http://other/token", "nonce": "q"})],
@@ -87,7 +87,7 @@ def test_challenges_are_read(text: str, challenges: list[tuple[str, dict[str, st
 
 
 class TokenServer:
-    """Answers as configured, and remembers the requests."""
+    """A server with prepared answers, which records the requests."""
 
     def __init__(self, body: Any = None, status: int = 200) -> None:
         self.body = {"token": "t"} if body is None else body
@@ -120,7 +120,7 @@ async def header(
 
 
 class Answer:
-    """What of a reply the authenticator looks at."""
+    """The part of a response that the authenticator reads."""
 
     def __init__(self, headers: dict[str, str]) -> None:
         self.headers = headers
@@ -129,7 +129,7 @@ class Answer:
         return self.headers.get(name, "")
 
 
-def test_token_is_asked_for_with_basic_credentials() -> None:
+def test_a_token_is_requested_with_basic_credentials() -> None:
     server = TokenServer()
     assert run(header(server, USER)) == "Bearer t"
     assert server.asked == [
@@ -141,21 +141,21 @@ def test_token_is_asked_for_with_basic_credentials() -> None:
     ]
 
 
-def test_each_scope_is_asked_for_apart() -> None:
-    """For a mount there are two, and a token server takes a text with a space as one."""
+def test_each_scope_is_requested_separately() -> None:
+    """A mount has two scopes, and a token server reads a string with a space as one scope."""
     server = TokenServer()
     both = ["repository:a/b:pull,push", "repository:c/d:pull"]
     run(header(server, USER, scope=" ".join(both)))
     assert server.scopes == both
 
 
-def test_token_is_asked_for_without_credentials_when_there_are_none() -> None:
+def test_a_token_is_requested_without_credentials_if_there_are_none() -> None:
     server = TokenServer({"access_token": "t"})
     assert run(header(server, None)) == "Bearer t"
     assert server.asked[0][2] is None
 
 
-def test_identity_token_is_exchanged() -> None:
+def test_an_identity_token_is_exchanged() -> None:
     server = TokenServer({"access_token": "t"})
     assert run(header(server, RegistryCredentials(identity_token="hunter2"))) == "Bearer t"
     method, values, _ = server.asked[0]
@@ -164,7 +164,7 @@ def test_identity_token_is_exchanged() -> None:
     assert values["refresh_token"] == "hunter2"
 
 
-def test_registry_token_is_sent_as_it_is() -> None:
+def test_a_registry_token_is_sent_unchanged() -> None:
     server = TokenServer()
     assert run(header(server, RegistryCredentials(registry_token="r"))) == "Bearer r"
     assert server.asked == []
@@ -183,13 +183,13 @@ def test_registry_token_is_sent_as_it_is() -> None:
         ([], 200, "does not return a token"),
     ],
 )
-def test_token_server_that_gives_none_is_reported(body: Any, status: int, message: str) -> None:
+def test_a_token_server_without_a_token_is_reported(body: Any, status: int, message: str) -> None:
     with pytest.raises(RegistryError, match=message) as caught:
         run(header(TokenServer(body, status), USER))
     assert "hunter2" not in caught.value.message
 
 
-def test_credentials_are_not_sent_unencrypted_to_elsewhere() -> None:
+def test_credentials_are_not_sent_unencrypted_to_another_host() -> None:
     server = TokenServer()
     with pytest.raises(RegistryError, match="requests the credentials unencrypted"):
         run(header(server, USER, realm="http://token.example.com/"))
@@ -198,7 +198,7 @@ def test_credentials_are_not_sent_unencrypted_to_elsewhere() -> None:
     assert server.asked == []
 
 
-def test_basic_challenge_needs_credentials() -> None:
+def test_a_basic_challenge_needs_credentials() -> None:
     async def check() -> None:
         async with Web(OPTIONS) as web:
             for credentials, expected in ((USER, USER.basic), (None, None)):
@@ -227,7 +227,7 @@ def test_basic_challenge_needs_credentials() -> None:
         ("", ["repository:a/b:pull"]),
     ],
 )
-def test_scope_that_the_registry_names_is_requested_as_well(named: str, asked: list[str]) -> None:
+def test_a_scope_that_the_registry_names_is_also_requested(named: str, asked: list[str]) -> None:
     async def check() -> list[str]:
         server = TokenServer()
         async with serving(server) as host, Web(OPTIONS) as web:
@@ -241,7 +241,7 @@ def test_scope_that_the_registry_names_is_requested_as_well(named: str, asked: l
     assert run(check()) == asked
 
 
-def test_scope_in_the_first_answer_is_an_example_and_not_requested() -> None:
+def test_the_scope_in_the_first_answer_is_an_example_and_is_not_requested() -> None:
     """A large registry names `repository:user/image:pull` there, for all of its images."""
 
     async def check() -> list[str]:

@@ -1,4 +1,4 @@
-"""The registry edge against a real docker-registry on loopback."""
+"""The client of registries with a real docker-registry on loopback."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def pushed(target: RegistryStore, tag: str | None = "v1") -> list[Transfer
     return steps
 
 
-def test_pushed_image_is_there_as_it_was(registry: RegistryServer) -> None:
+def test_a_pushed_image_is_pulled_unchanged(registry: RegistryServer) -> None:
     async def check() -> None:
         async with opened(registry.host, "push/whole") as target:
             first, second = await pushed(target), await pushed(target)
@@ -84,7 +84,7 @@ def test_pushed_image_is_there_as_it_was(registry: RegistryServer) -> None:
     run(check())
 
 
-def test_new_image_costs_no_question_that_has_one_answer(registry: RegistryServer) -> None:
+def test_the_push_of_a_new_image_has_no_unnecessary_requests(registry: RegistryServer) -> None:
     asked: list[tuple[str, str]] = []
 
     def note(method: str, path: str) -> None:
@@ -105,7 +105,7 @@ def test_new_image_costs_no_question_that_has_one_answer(registry: RegistryServe
     run(check())
 
 
-def test_skopeo_reads_what_was_pushed(
+def test_skopeo_reads_a_pushed_image(
     registry: RegistryServer, tmp_path: Path, skopeo: Callable[..., bytes]
 ) -> None:
     async def push() -> None:
@@ -122,7 +122,7 @@ def test_skopeo_reads_what_was_pushed(
     assert index["manifests"][0]["digest"] == str(IMAGE.digest)
 
 
-def test_blob_of_a_neighbour_is_mounted_and_not_sent(registry: RegistryServer) -> None:
+def test_a_blob_of_another_repository_is_mounted_and_not_sent(registry: RegistryServer) -> None:
     async def check() -> None:
         descriptor = Descriptor.of(BLOB, "application/octet-stream")
         async with Web(QUICK) as web:
@@ -140,7 +140,7 @@ def test_blob_of_a_neighbour_is_mounted_and_not_sent(registry: RegistryServer) -
 
 
 @pytest.mark.parametrize("size", [0, 1, 99_999, 100_000, 100_001, 300_000])
-def test_blob_goes_in_chunks_and_comes_back(registry: RegistryServer, size: int) -> None:
+def test_a_blob_is_pushed_in_chunks_and_fetched(registry: RegistryServer, size: int) -> None:
     async def check() -> None:
         data = BLOB[:size]
         descriptor = Descriptor.of(data, "application/octet-stream")
@@ -153,7 +153,7 @@ def test_blob_goes_in_chunks_and_comes_back(registry: RegistryServer, size: int)
     run(check())
 
 
-def test_registry_that_knows_no_chunks_gets_the_whole(registry: RegistryServer) -> None:
+def test_a_registry_without_chunks_gets_the_whole_blob(registry: RegistryServer) -> None:
     async def check() -> None:
         def plan(method: str, _: str) -> int | None:
             return 405 if method == "PATCH" else None
@@ -169,8 +169,10 @@ def test_registry_that_knows_no_chunks_gets_the_whole(registry: RegistryServer) 
 
 @pytest.mark.parametrize("fault", [*Fault])
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PATCH", "PUT", "GET"])
-def test_single_fault_is_overcome(registry: RegistryServer, method: str, fault: Fault) -> None:
-    """Whatever breaks once, wherever: the push ends well, and what is there is whole."""
+def test_a_single_failure_does_not_fail_the_push(
+    registry: RegistryServer, method: str, fault: Fault
+) -> None:
+    """The push succeeds after one failure of any kind, and the result is complete."""
 
     async def check() -> None:
         left = [method]
@@ -195,7 +197,7 @@ def test_single_fault_is_overcome(registry: RegistryServer, method: str, fault: 
     run(check())
 
 
-def test_upload_continues_after_the_chunks_that_arrived(registry: RegistryServer) -> None:
+def test_an_upload_continues_after_the_chunks_that_arrived(registry: RegistryServer) -> None:
     async def check() -> None:
         patches: list[str] = []
 
@@ -209,14 +211,14 @@ def test_upload_continues_after_the_chunks_that_arrived(registry: RegistryServer
         async with FaultProxy(upstream=f"http://{registry.host}", plan=plan) as proxy:
             async with opened(proxy.host, "resume/chunks", chunk_size=50_000) as target:
                 await target.push(descriptor, store.chunks(BLOB))
-            # Six chunks, one of them twice: nothing that had arrived went again.
+            # Six chunks, one of them twice: chunks that had arrived were not sent again.
             assert len(patches) == 7
             assert [method for method, _, _ in proxy.seen].count("POST") == 1
 
     run(check())
 
 
-def test_chunks_grow_on_a_quick_line(registry: RegistryServer) -> None:
+def test_chunks_grow_on_a_fast_connection(registry: RegistryServer) -> None:
     async def check() -> None:
         data = bytes(34 * 1024 * 1024)
         descriptor = Descriptor.of(data, "application/octet-stream")
@@ -225,12 +227,12 @@ def test_chunks_grow_on_a_quick_line(registry: RegistryServer) -> None:
                 await target.push(descriptor, store.chunks(data))
                 assert await target.exists(descriptor)
             asked = [method for method, _, _ in proxy.seen]
-            assert 2 <= asked.count("PATCH") <= 3, "three where the line is slow"
+            assert 2 <= asked.count("PATCH") <= 3, "three on a slow connection"
 
     run(check())
 
 
-def test_download_continues_where_it_was_cut(registry: RegistryServer) -> None:
+def test_a_download_continues_where_it_was_interrupted(registry: RegistryServer) -> None:
     async def check() -> None:
         cuts: list[str] = []
 
@@ -251,7 +253,7 @@ def test_download_continues_where_it_was_cut(registry: RegistryServer) -> None:
     run(check())
 
 
-def test_resumed_download_is_whole_when_the_registry_ignores_range() -> None:
+def test_a_resumed_download_is_complete_if_the_registry_ignores_range() -> None:
     async def check() -> None:
         server = _NoRanges(BLOB, cut=len(BLOB) // 2)
         async with serving(server) as host, opened(host, "a/b") as target:
@@ -263,7 +265,7 @@ def test_resumed_download_is_whole_when_the_registry_ignores_range() -> None:
 
 
 class _NoRanges:
-    """A registry whose first answer is cut, and which always sends the whole blob with 200."""
+    """A registry that truncates its first answer, and always sends the whole blob with 200."""
 
     def __init__(self, blob: bytes, *, cut: int) -> None:
         self._blob, self._cut = blob, cut
@@ -282,12 +284,12 @@ class _NoRanges:
             await reply.write(self._blob)
             return reply
         await reply.write(self._blob[: self._cut])
-        await asyncio.sleep(0.1)  # so that the client has read what was sent
+        await asyncio.sleep(0.1)  # The client reads what was sent.
         request.transport.close()
         return reply
 
 
-def test_server_that_sends_a_byte_each_time_is_not_asked_for_each_byte() -> None:
+def test_a_server_that_sends_one_byte_at_a_time_does_not_get_a_request_for_each() -> None:
     async def check() -> None:
         asked: list[str | None] = []
 
@@ -315,7 +317,7 @@ def test_server_that_sends_a_byte_each_time_is_not_asked_for_each_byte() -> None
 
 
 @pytest.mark.parametrize("wanted", ["text/html", "text/plain"])
-def test_page_is_not_an_image(wanted: str, tmp_path: Path) -> None:
+def test_a_web_page_is_not_an_image(wanted: str, tmp_path: Path) -> None:
     async def check() -> None:
         async def answer(_: Any) -> Any:
             from aiohttp import web
@@ -334,7 +336,7 @@ def test_page_is_not_an_image(wanted: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("served", ["", "application/json", "APPLICATION/VND.OCI.IMAGE.INDEX"])
-def test_image_without_its_media_type_is_what_it_says(served: str) -> None:
+def test_an_image_without_its_media_type_is_detected_by_its_fields(served: str) -> None:
     data = b'{"schemaVersion":2,"mediaType":"%s","manifests":[]}' % MediaType.OCI_INDEX.encode()
 
     async def check() -> None:
@@ -349,7 +351,7 @@ def test_image_without_its_media_type_is_what_it_says(served: str) -> None:
     run(check())
 
 
-def test_content_that_is_too_long_leaves_nothing_open(tmp_path: Path) -> None:
+def test_content_that_is_too_long_leaves_no_open_connection(tmp_path: Path) -> None:
     descriptor = Descriptor.of(b"short", "application/octet-stream")
     opened_here: list[Any] = []
 
@@ -372,7 +374,9 @@ def test_content_that_is_too_long_leaves_nothing_open(tmp_path: Path) -> None:
     run(check())
 
 
-def test_many_pushes_through_a_bad_line_are_whole_or_tell_why(registry: RegistryServer) -> None:
+def test_many_pushes_over_an_unreliable_connection_succeed_or_report_why(
+    registry: RegistryServer,
+) -> None:
     async def check() -> None:
         told = 0
         source = random.Random(7)
@@ -407,7 +411,7 @@ def test_wrong_content_is_refused_before_it_is_stored(registry: RegistryServer) 
     run(check())
 
 
-def test_damaged_blob_in_the_registry_is_noticed(
+def test_a_damaged_blob_in_the_registry_is_detected(
     registry: RegistryServer,
 ) -> None:
     async def check() -> None:
@@ -424,7 +428,7 @@ def test_damaged_blob_in_the_registry_is_noticed(
     run(check())
 
 
-def test_missing_image_is_reported_with_its_name(registry: RegistryServer) -> None:
+def test_a_missing_image_is_reported_with_its_name(registry: RegistryServer) -> None:
     async def check() -> None:
         async with opened(registry.host, "missing/here") as target:
             with pytest.raises(RegistryError, match="has no image `missing/here:v9`") as caught:
@@ -434,7 +438,7 @@ def test_missing_image_is_reported_with_its_name(registry: RegistryServer) -> No
     run(check())
 
 
-def test_refused_connection_is_reported_at_last(registry: RegistryServer) -> None:
+def test_a_refused_connection_is_finally_reported(registry: RegistryServer) -> None:
     del registry
 
     async def check() -> None:
@@ -446,7 +450,7 @@ def test_refused_connection_is_reported_at_last(registry: RegistryServer) -> Non
     run(check())
 
 
-def test_manifest_of_a_hundred_megabytes_is_not_read() -> None:
+def test_a_manifest_of_100_megabytes_is_not_read() -> None:
     async def check() -> None:
         async with serving(_GiantManifest()) as host, opened(host, "a/b") as target:
             with pytest.raises(InputError, match=r"is 100\.0 MB; the limit"):
@@ -483,12 +487,14 @@ class _GiantManifest:
 def guarded(
     tmp_path_factory: pytest.TempPathFactory, registry: RegistryServer
 ) -> Iterator[RegistryServer]:
-    del registry  # which has skipped when there is no program
+    del registry  # The fixture skips the test if there is no program.
     with RegistryServer(folder=tmp_path_factory.mktemp("guarded"), users=USERS) as server:
         yield server
 
 
-def test_right_password_lets_in_and_others_get_the_reason(guarded: RegistryServer) -> None:
+def test_the_right_password_is_accepted_and_others_are_reported_with_the_reason(
+    guarded: RegistryServer,
+) -> None:
     async def check() -> None:
         right = RegistryCredentials(username="tester", password="secret")
         async with opened(guarded.host, "a/b", credentials=right) as target:
@@ -509,7 +515,7 @@ def test_right_password_lets_in_and_others_get_the_reason(guarded: RegistryServe
 
 
 class _TokenRegistry:
-    """A registry with a token server; the first token it gives is soon worth nothing."""
+    """A registry with a token server whose first token soon expires."""
 
     def __init__(self, password: str = "secret") -> None:
         self.password = password
@@ -538,7 +544,7 @@ class _TokenRegistry:
         return web.Response(body=IMAGE.index_data, content_type=MediaType.OCI_INDEX)  # type: ignore[union-attr]
 
 
-def test_expired_token_is_replaced_once() -> None:
+def test_an_expired_token_is_replaced_once() -> None:
     async def check() -> None:
         server = _TokenRegistry()
         right = RegistryCredentials(username="tester", password="secret")
@@ -550,7 +556,7 @@ def test_expired_token_is_replaced_once() -> None:
     run(check())
 
 
-def test_token_server_that_does_not_know_us_is_reported_without_secrets() -> None:
+def test_a_token_server_that_refuses_the_user_is_reported_without_secrets() -> None:
     async def check() -> None:
         wrong = RegistryCredentials(username="tester", password="hunter2hunter2")
         async with serving(_TokenRegistry()) as host:
@@ -562,7 +568,7 @@ def test_token_server_that_does_not_know_us_is_reported_without_secrets() -> Non
     run(check())
 
 
-def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
+def test_credentials_are_not_sent_after_a_redirect_to_another_host() -> None:
     async def check() -> None:
         from aiohttp import web
 
@@ -593,7 +599,7 @@ def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
 
 
 @pytest.mark.parametrize("status", [405, 501])
-def test_registry_without_head_is_asked_with_get(registry: RegistryServer, status: int) -> None:
+def test_a_registry_without_head_gets_a_get_request(registry: RegistryServer, status: int) -> None:
     def no_head(method: str, _: str) -> int | None:
         return status if method == "HEAD" else None
 
@@ -607,17 +613,17 @@ def test_registry_without_head_is_asked_with_get(registry: RegistryServer, statu
                 assert await target.exists(blob)
                 assert not await target.exists(Descriptor.of(b"none", "text/plain"))
                 assert (await target.resolve("v1")).digest == IMAGE.digest
-            # It is tried once and then not again.
+            # HEAD is tried once and then not again.
             assert [method for method, _, _ in proxy.seen].count("HEAD") == 1
 
     run(check())
 
 
 @pytest.mark.parametrize("says_digest", [True, False])
-def test_registry_whose_head_has_no_length_is_read(
+def test_a_registry_whose_head_response_has_no_length_is_read(
     registry: RegistryServer, says_digest: bool
 ) -> None:
-    """Answers to HEAD without Content-Length, and without Docker-Content-Digest either."""
+    """Answers HEAD without Content-Length and without Docker-Content-Digest."""
     import aiohttp
     from aiohttp import web
 
@@ -680,7 +686,7 @@ def certificate(
     return folder / "cert", folder / "key"
 
 
-def test_unknown_authority_is_refused_and_named_one_is_trusted(
+def test_an_unknown_authority_is_refused_and_a_given_one_is_trusted(
     tmp_path: Path, certificate: tuple[Path, Path], registry: RegistryServer
 ) -> None:
     del registry
@@ -703,7 +709,7 @@ def test_unknown_authority_is_refused_and_named_one_is_trusted(
 
 @asynccontextmanager
 async def tunnel(port: int, user: str) -> AsyncIterator[str]:
-    """A proxy that lets `user` through to `port` of this machine, whatever host is asked for."""
+    """A proxy that connects `user` to `port` of this machine for any requested host."""
     wanted = b"Proxy-Authorization: Basic " + base64.b64encode(user.encode())
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -726,7 +732,7 @@ async def tunnel(port: int, user: str) -> AsyncIterator[str]:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-def test_registry_is_reached_through_a_proxy(
+def test_a_registry_is_reached_through_a_proxy(
     tmp_path: Path, certificate: tuple[Path, Path], registry: RegistryServer
 ) -> None:
     del registry
@@ -752,7 +758,7 @@ def test_registry_is_reached_through_a_proxy(
 
 
 @pytest.mark.parametrize("prefix", ["", "target-"])
-def test_server_without_tls_is_distinguished_from_one_with_it(prefix: str) -> None:
+def test_a_server_without_tls_is_distinguished_from_one_with_it(prefix: str) -> None:
     async def check() -> None:
         async def plain(_: Any) -> Any:
             from aiohttp import web
@@ -783,7 +789,7 @@ def test_retries_end(registry: RegistryServer) -> None:
     run(check())
 
 
-def test_download_does_not_wait_a_day_either(registry: RegistryServer) -> None:
+def test_a_download_does_not_wait_for_a_day_either(registry: RegistryServer) -> None:
     async def check() -> None:
         proxy = FaultProxy(
             upstream=f"http://{registry.host}",
@@ -798,7 +804,7 @@ def test_download_does_not_wait_a_day_either(registry: RegistryServer) -> None:
     run(check())
 
 
-def test_long_retry_after_is_reported_and_not_waited_for(registry: RegistryServer) -> None:
+def test_a_long_retry_after_is_reported_without_waiting(registry: RegistryServer) -> None:
     async def check() -> None:
         async with FaultProxy(
             upstream=f"http://{registry.host}",

@@ -31,7 +31,7 @@ def write(path: Path, value: Any) -> Path:
     return path
 
 
-def test_dockers_file_comes_before_podmans(tmp_path: Path) -> None:
+def test_dockers_file_takes_precedence_over_podmans(tmp_path: Path) -> None:
     write(tmp_path / ".docker/config.json", {"auths": {"quay.io": auth("docker", "1")}})
     write(
         tmp_path / ".config/containers/auth.json",
@@ -44,7 +44,7 @@ def test_dockers_file_comes_before_podmans(tmp_path: Path) -> None:
     assert find("other.io/a", tmp_path) is None
 
 
-def test_file_that_is_named_is_the_only_one(tmp_path: Path) -> None:
+def test_a_named_file_is_the_only_one(tmp_path: Path) -> None:
     write(tmp_path / ".docker/config.json", {"auths": {"quay.io": auth("docker", "1")}})
     named = write(tmp_path / "named.json", {"auths": {"quay.io": auth("named", "1")}})
     other = write(tmp_path / "other.json", {"auths": {}})
@@ -56,7 +56,7 @@ def test_file_that_is_named_is_the_only_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variable", ["DOCKER_CONFIG", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"])
-def test_folders_from_the_environment_are_looked_at(tmp_path: Path, variable: str) -> None:
+def test_directories_in_the_environment_are_searched(tmp_path: Path, variable: str) -> None:
     name = "config.json" if variable == "DOCKER_CONFIG" else "containers/auth.json"
     write(tmp_path / "dir" / name, {"auths": {"quay.io": auth("there", "1")}})
     found = find("quay.io/a", tmp_path, **{variable: str(tmp_path / "dir")})
@@ -74,12 +74,12 @@ def test_folders_from_the_environment_are_looked_at(tmp_path: Path, variable: st
         ("localhost:5000", "localhost:5000/a"),
     ],
 )
-def test_keys_of_all_ages_are_understood(tmp_path: Path, key: str, name: str) -> None:
+def test_keys_of_old_formats_are_read(tmp_path: Path, key: str, name: str) -> None:
     write(tmp_path / ".docker/config.json", {"auths": {key: auth("u", "p")}})
     assert find(name, tmp_path).username == "u"
 
 
-def test_narrower_key_wins(tmp_path: Path) -> None:
+def test_a_more_specific_key_takes_precedence(tmp_path: Path) -> None:
     auths = {"quay.io": auth("wide", "1"), "quay.io/a": auth("narrow", "2")}
     write(tmp_path / ".docker/config.json", {"auths": auths})
     assert find("quay.io/a/b", tmp_path).username == "narrow"
@@ -109,7 +109,7 @@ def test_tokens_and_plain_fields_are_read(tmp_path: Path) -> None:
         ('{"auths": {"quay.io": {"auth": "!hunter2!"}}}', "is damaged"),
     ],
 )
-def test_damaged_file_is_reported_without_its_secrets(
+def test_a_damaged_file_is_reported_without_its_secrets(
     tmp_path: Path, content: str, message: str
 ) -> None:
     write(tmp_path / ".docker/config.json", content)
@@ -124,7 +124,7 @@ def helper(folder: Path, name: str, script: str) -> str:
     return f"{folder}:/usr/bin:/bin"
 
 
-def test_helper_is_asked_as_docker_asks(tmp_path: Path) -> None:
+def test_a_helper_is_run_as_docker_runs_it(tmp_path: Path) -> None:
     script = 'read server; [ "$1" = get ] && printf \'{"Username":"%s","Secret":"s"}\' "$server"'
     path = helper(tmp_path, "test", script)
     value = {"credsStore": "test", "auths": {"quay.io": {}}}
@@ -134,7 +134,7 @@ def test_helper_is_asked_as_docker_asks(tmp_path: Path) -> None:
     assert hub.username == "https://index.docker.io/v1/"
 
 
-def test_helper_of_one_registry_comes_before_the_general_one(tmp_path: Path) -> None:
+def test_the_helper_of_a_registry_takes_precedence_over_the_general_one(tmp_path: Path) -> None:
     path = helper(tmp_path, "one", 'echo \'{"Username":"<token>","Secret":"idt"}\'')
     helper(tmp_path, "all", "exit 1")
     value = {"credsStore": "all", "credHelpers": {"quay.io": "one"}}
@@ -142,7 +142,7 @@ def test_helper_of_one_registry_comes_before_the_general_one(tmp_path: Path) -> 
     assert find("quay.io/a", tmp_path, PATH=path) == RegistryCredentials(identity_token="idt")
 
 
-def test_helper_that_knows_nothing_leaves_it_to_the_file(tmp_path: Path) -> None:
+def test_the_file_is_used_if_a_helper_has_no_credentials(tmp_path: Path) -> None:
     path = helper(tmp_path, "test", "echo credentials not found in native keychain; exit 1")
     value = {"credsStore": "test", "auths": {"quay.io": auth("file", "1")}}
     write(tmp_path / ".docker/config.json", value)
@@ -159,7 +159,7 @@ def test_helper_that_knows_nothing_leaves_it_to_the_file(tmp_path: Path) -> None
         (None, ConfigurationError, "cannot be run"),
     ],
 )
-def test_helper_that_fails_is_reported(
+def test_a_failing_helper_is_reported(
     tmp_path: Path, script: str | None, error: type[OlmkitError], message: str
 ) -> None:
     path = "/usr/bin:/bin" if script is None else helper(tmp_path, "test", script)
@@ -169,12 +169,12 @@ def test_helper_that_fails_is_reported(
     assert "hunter2" not in caught.value.message
 
 
-def test_helper_name_cannot_leave_its_folder(tmp_path: Path) -> None:
+def test_the_name_of_a_helper_cannot_contain_a_path(tmp_path: Path) -> None:
     write(tmp_path / ".docker/config.json", {"credsStore": "../evil"})
     with pytest.raises(ConfigurationError, match="not valid"):
         find("quay.io/a", tmp_path, PATH="/usr/bin")
 
 
-def test_secrets_are_not_in_the_text_of_values() -> None:
+def test_secrets_are_not_in_the_representation_of_values() -> None:
     shown = repr(RegistryCredentials(username="u", password="hunter2", identity_token="hunter3"))
     assert "hunter" not in shown

@@ -1,4 +1,4 @@
-"""How a registry is found and spoken to, and how its refusals read."""
+"""How registries are contacted, and the errors for their refusals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 async def refusal(
     handler: Callable[[Any], Any], credentials: RegistryCredentials | None = None
 ) -> RegistryError:
-    """The error for an answer of `handler` to a question about tags."""
+    """Return the error for an answer of `handler` to a request for tags."""
     async with serving(handler) as host, Web(OPTIONS) as web:
         endpoint = RegistryEndpoint(web, Reference.parse(f"{host}/a/b"), credentials)
         request = RegistryRequest(method="GET", url=await endpoint.url("tags/list"), headers={})
@@ -68,7 +68,7 @@ def answering(status: int, body: Any) -> Callable[[Any], Any]:
         (405, {"errors": [{"code": "DENIED"}]}, "requires credentials", ("DENIED",), False),
     ],
 )
-def test_refusal_has_the_words_and_no_details(
+def test_a_refusal_has_the_message_and_no_details(
     status: int, body: Any, words: str, codes: tuple[str, ...], temporary: bool
 ) -> None:
     error = run(refusal(answering(status, body)))
@@ -78,12 +78,12 @@ def test_refusal_has_the_words_and_no_details(
     assert "hunter2" not in error.message + error.hint
 
 
-def test_refusal_of_a_known_user_is_another() -> None:
+def test_a_refusal_for_an_authenticated_user_differs() -> None:
     error = run(refusal(answering(403, b""), RegistryCredentials(username="u", password="p")))
     assert "does not allow this" in error.message
 
 
-def test_credentials_go_to_the_registry_alone() -> None:
+def test_credentials_are_only_sent_to_the_registry() -> None:
     async def check() -> None:
         from aiohttp import web as server
 
@@ -109,7 +109,7 @@ def test_credentials_go_to_the_registry_alone() -> None:
     run(check())
 
 
-def test_server_that_is_not_a_registry_is_reported() -> None:
+def test_a_server_that_is_not_a_registry_is_reported() -> None:
     async def check(handler: Callable[[Any], Any]) -> None:
         async with serving(handler) as host, Web(OPTIONS) as web:
             await RegistryEndpoint(web, Reference.parse(f"{host}/a/b"), None).url("x")
@@ -123,7 +123,7 @@ def test_server_that_is_not_a_registry_is_reported() -> None:
         run(check(other))
 
 
-def test_part_of_content_is_sent_from_where_it_begins() -> None:
+def test_a_part_of_content_is_sent_from_its_offset() -> None:
     async def check() -> bytes:
         descriptor = Descriptor.of(b"abcdef", "text/plain")
         request = RegistryRequest(

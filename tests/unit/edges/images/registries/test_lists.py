@@ -1,4 +1,4 @@
-"""Registries whose lists do not end, and token servers that only seem to answer."""
+"""Registries whose lists do not end, and token servers that never finish an answer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ask(
 
 
 def listing(links: Iterator[str], tags: Callable[[int], list[str]]) -> tuple[Handler, list[str]]:
-    """A registry whose pages continue at the next of `links`; what it was asked for."""
+    """A registry whose pages continue at the next of `links`; it records the requests."""
     heard: list[str] = []
 
     async def handler(request: web.Request) -> web.StreamResponse:
@@ -82,7 +82,7 @@ async def referrers(registry: RegistryStore) -> object:
     ],
     ids=["itself", "two", "counting"],
 )
-def test_list_that_repeats_itself_is_given_up(
+def test_a_list_that_repeats_itself_ends_with_an_error(
     work: Callable[[RegistryStore], Awaitable[object]],
     links: Callable[[], Iterator[str]],
     most: int,
@@ -96,7 +96,7 @@ def test_list_that_repeats_itself_is_given_up(
     assert len(heard) <= most
 
 
-def test_pages_that_grow_are_given_up_at_the_limit() -> None:
+def test_growing_pages_end_with_an_error_at_the_limit() -> None:
     handler, _ = listing(
         (f"/v2/a/b/tags/list?n={i}" for i in itertools.count()),
         lambda page: [f"v{page}-{i}" for i in range(min(2**page, 100_000))],
@@ -108,7 +108,7 @@ def test_pages_that_grow_are_given_up_at_the_limit() -> None:
         ask(handler, tags)
 
 
-def test_all_pages_together_have_a_limit_of_time() -> None:
+def test_all_pages_together_have_a_time_limit() -> None:
     async def page(url: str) -> tuple[Sequence[str], str]:
         await asyncio.sleep(0.05)
         return [url], f"{url}x"
@@ -117,7 +117,7 @@ def test_all_pages_together_have_a_limit_of_time() -> None:
         run(registry_lists.read_all("/", page, host="h", what="tags", most=10_000, seconds=1))
 
 
-def test_pages_without_anything_new_are_read_as_far_as_registries_have_them() -> None:
+def test_pages_without_new_names_are_read_up_to_a_limit() -> None:
     async def page(url: str) -> tuple[Sequence[str], str]:
         number = int(url)
         return ([f"v{number}"] if number in (0, 12) else []), str(number + 1) if number < 20 else ""
@@ -128,7 +128,7 @@ def test_pages_without_anything_new_are_read_as_far_as_registries_have_them() ->
 
 
 @pytest.mark.parametrize("drop", [b"", b" ", b"x"], ids=["silent", "spaces", "letters"])
-def test_token_server_that_is_slow_is_given_up(drop: bytes) -> None:
+def test_a_slow_token_server_ends_with_an_error(drop: bytes) -> None:
     async def handler(request: web.Request) -> web.StreamResponse:
         if request.path != "/token":
             realm = f'Bearer realm="http://{request.host}/token",service="s"'
@@ -177,8 +177,8 @@ async def numbers(_: web.Request) -> web.StreamResponse:
 @pytest.mark.parametrize(
     "handler", [page_for_people, redirects_to_itself, asks_again, index_of_itself, numbers]
 )
-def test_commands_end_at_a_hostile_registry_with_an_error(handler: Handler, read: Any) -> None:
-    """What `install`, `upgrade` and the commands for catalogs read images with."""
+def test_commands_end_with_an_error_at_a_hostile_registry(handler: Handler, read: Any) -> None:
+    """The functions with which `install`, `upgrade` and the catalog commands read images."""
 
     async def read_it() -> None:
         async with serving(handler) as host:

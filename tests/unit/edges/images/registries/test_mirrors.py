@@ -1,4 +1,4 @@
-"""Mirrors against real registries, and the files that name them."""
+"""Mirrors on real registries, and the files that configure them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def configuration(folder: Path, registry: RegistryServer, blocked: str = "false"
     return Access(environment={"CONTAINERS_REGISTRIES_CONF": str(path)})
 
 
-def test_image_comes_from_the_mirror_under_its_own_name(
+def test_an_image_comes_from_the_mirror_under_its_own_name(
     registry: RegistryServer, tmp_path: Path
 ) -> None:
     access = configuration(tmp_path, registry)
@@ -53,21 +53,21 @@ def test_image_comes_from_the_mirror_under_its_own_name(
     assert run(job.inspect(f"oci:{tmp_path}/copy:v1", access)).digest == str(IMAGE.digest)
 
 
-def test_blocked_name_is_refused(registry: RegistryServer, tmp_path: Path) -> None:
+def test_a_blocked_name_is_refused(registry: RegistryServer, tmp_path: Path) -> None:
     access = configuration(tmp_path, registry, blocked="true")
     with pytest.raises(ConfigurationError, match="must not be used"):
         run(job.inspect("far.invalid/team/op:v1", access))
 
 
 class Failing(MemoryStore):
-    """Has everything, and breaks off after the first half of any content."""
+    """Has every image, and closes the connection after the first half of any content."""
 
     async def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
         yield self.blobs[descriptor.digest][offset : descriptor.size // 2]
         raise RemoteError("gone")
 
 
-def test_content_continues_from_the_next_place_where_the_first_one_stopped() -> None:
+def test_content_continues_from_the_next_location_after_a_failure() -> None:
     failing, whole = Failing(), MemoryStore.of(IMAGE)
     failing.blobs = dict(whole.blobs)
     for descriptor in run(levels(whole)):
@@ -79,7 +79,7 @@ async def levels(store: MemoryStore) -> list[Descriptor]:
     return [one for level in await stores.levels(store, IMAGE.descriptor) for one in level]
 
 
-def test_the_error_of_the_last_place_is_reported() -> None:
+def test_the_error_of_the_last_location_is_reported() -> None:
     empty = Failing()
     store = MirroredStore([empty, empty], "far/op")
     with pytest.raises(ConfigurationError, match="there is no image `v1`"):
@@ -92,7 +92,7 @@ def test_the_error_of_the_last_place_is_reported() -> None:
     assert not run(store.exists(IMAGE.descriptor))
 
 
-def test_files_are_read_where_podman_reads_them(tmp_path: Path) -> None:
+def test_files_are_read_from_the_paths_of_podman(tmp_path: Path) -> None:
     assert mirrors.read({"CONTAINERS_REGISTRIES_CONF": _write(tmp_path / "none.conf", "")}) is None
     with pytest.raises(ConfigurationError, match="does not exist"):
         mirrors.read({"CONTAINERS_REGISTRIES_CONF": str(tmp_path / "missing")})

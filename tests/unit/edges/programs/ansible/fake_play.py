@@ -1,4 +1,4 @@
-"""What a fork does in tests: the last argument of ansible-playbook is the program in Python."""
+"""A play of a fork in tests: the last argument of ansible-playbook is its program in Python."""
 
 from __future__ import annotations
 

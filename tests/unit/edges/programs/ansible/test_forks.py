@@ -1,6 +1,6 @@
-"""Runs that are forked from one process: their ends, what they leave, and the end of that process.
+"""Runs that are forked from one process: their ends and results, and the end of that process.
 
-What a play does is a program in Python here, except where Ansible itself runs.
+A play is a program in Python here, except where Ansible itself runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ needs_ansible = pytest.mark.skipif(
     importlib.util.find_spec("ansible_runner") is None, reason="needs the extra `ansible`"
 )
 FORKS = (sys.executable, str(Path(__file__).parent / "fake_play.py"))
-LIMIT = 120.0  # seconds; a busy machine takes its time
+LIMIT = 120.0  # seconds; a busy machine needs time
 SECRET = "hidden-word-1"
 
 
@@ -69,11 +69,11 @@ def with_runner(tmp_path: Path, test: Callable[[ForkRunner], Awaitable[None]]) -
 
 
 async def number(file: Path) -> int:
-    """The number that a play has written there."""
+    """Return the number that a play has written to this file."""
     return int(await until(lambda: file.exists() and file.read_text(), seconds=LIMIT))
 
 
-def test_each_run_has_its_own_variables_folder_and_output(tmp_path: Path) -> None:
+def test_each_run_has_its_own_variables_directory_and_output(tmp_path: Path) -> None:
     text = (
         "import os\n"
         "print(os.getcwd(), os.environ['KUBECONFIG'], os.environ.get('LEFT'))\n"
@@ -86,13 +86,13 @@ def test_each_run_has_its_own_variables_folder_and_output(tmp_path: Path) -> Non
             one, other = await lines(runner, run(tmp_path, text, ident))
             folder = tmp_path / "object"
             assert one == f"{folder / 'project'} {folder / 'kubeconfig'} None"
-            # The fourth is the folder that is listed.
+            # The fourth value is the directory that is listed.
             assert other == "True ['0', '1', '2', '3']"
 
     with_runner(tmp_path, story)
 
 
-def test_what_it_leaves_is_masked_and_rotated(tmp_path: Path) -> None:
+def test_the_kept_output_is_masked_and_rotated(tmp_path: Path) -> None:
     async def story(runner: ForkRunner) -> None:
         for ident in ("1", "2", "3"):
             one = run(tmp_path, f"print('{SECRET}')", ident, keep=2)
@@ -106,12 +106,12 @@ def test_what_it_leaves_is_masked_and_rotated(tmp_path: Path) -> None:
     with_runner(tmp_path, story)
 
 
-def test_temporary_files_go_away_with_the_run(tmp_path: Path) -> None:
+def test_temporary_files_are_removed_with_the_run(tmp_path: Path) -> None:
     text = "import tempfile\nprint(tempfile.mkstemp()[1])\n"
 
     async def story(runner: ForkRunner) -> None:
         with (
-            tempfile.TemporaryDirectory(dir="/tmp") as home,  # sockets need a short one
+            tempfile.TemporaryDirectory(dir="/tmp") as home,  # sockets need a short path
             runs.temporary_folder(Path(home)) as temporary,
         ):
             (file,) = await lines(runner, replace(run(tmp_path, text), temporary=temporary))
@@ -127,7 +127,7 @@ def test_sockets_of_a_run_have_paths_that_are_short_enough(tmp_path: Path) -> No
     assert "TMPDIR" not in one.environment
 
 
-def test_a_time_limit_ends_also_what_has_its_own_session(tmp_path: Path) -> None:
+def test_a_time_limit_also_ends_processes_in_their_own_session(tmp_path: Path) -> None:
     text = (
         "import os, pathlib, signal, subprocess, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -145,7 +145,7 @@ def test_a_time_limit_ends_also_what_has_its_own_session(tmp_path: Path) -> None
     with_runner(tmp_path, story)
 
 
-def test_the_end_of_the_process_that_forks_is_a_failed_run_and_the_next_one_works(
+def test_the_end_of_the_forking_process_fails_the_run_and_the_next_one_works(
     tmp_path: Path,
 ) -> None:
     text = (
@@ -167,7 +167,7 @@ def test_the_end_of_the_process_that_forks_is_a_failed_run_and_the_next_one_work
     with_runner(tmp_path, story)
 
 
-def test_when_the_operator_goes_its_runs_go(tmp_path: Path) -> None:
+def test_runs_end_with_the_operator(tmp_path: Path) -> None:
     text = (
         "import os, pathlib, time\n"
         "pathlib.Path('../self').write_text(str(os.getpid()))\n"
@@ -198,7 +198,7 @@ def test_when_the_operator_goes_its_runs_go(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
+def test_a_process_that_cannot_start_reports_why(tmp_path: Path) -> None:
     async def story(runner: ForkRunner) -> None:
         runner.command = (sys.executable, "-c", "raise SystemExit('no such module')")
         with pytest.raises(RunError, match="has ended: no such module"):
@@ -211,7 +211,7 @@ def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
 
 
 def test_many_runs_leave_no_processes_and_no_open_files(tmp_path: Path) -> None:
-    # Each leaves a process behind that ends on its own.
+    # Each leaves a process that ends by itself.
     text = (
         "import os, pathlib, subprocess\n"
         "subprocess.Popen(['true'], start_new_session=True)\n"
@@ -258,7 +258,7 @@ TASKS = """\
 
 @needs_ansible
 @pytest.mark.parametrize("name", ["fork", "ansible-runner"])
-def test_ansible_says_the_same_in_both(tmp_path: Path, name: installed.RunnerName) -> None:
+def test_ansible_has_the_same_output_in_both(tmp_path: Path, name: installed.RunnerName) -> None:
     for role, text in (("one", TASKS), ("other", "- debug: {msg: of the other role}\n")):
         (tmp_path / "roles" / role / "tasks").mkdir(parents=True)
         (tmp_path / "roles" / role / "tasks" / "main.yml").write_text(text)
@@ -318,7 +318,7 @@ def test_ansible_says_the_same_in_both(tmp_path: Path, name: installed.RunnerNam
 
 
 @needs_ansible
-def test_a_playbook_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+def test_a_playbook_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     play = tmp_path / "play.yml"
     play.write_text("- hosts: localhost\n  taskz: []\n")
 

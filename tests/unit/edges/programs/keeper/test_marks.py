@@ -1,4 +1,4 @@
-"""Marked processes end with the process that started them, whatever ends it."""
+"""Marked processes end with the process that started them, however it ends."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from olmkit.edges.programs.keeper import marks, program
 from tests.processes import wait_for_end
 
-LIMIT = 60.0  # seconds; a busy machine takes its time
-# One below it without the environment, and one in its own session that has lost its parent.
+LIMIT = 60.0  # seconds; a busy machine needs time
+# One child without the environment, and one in its own session that has lost its parent.
 SCRIPT = """\
 trap '' TERM
 env -i sleep 600 & echo $! >>pids
@@ -41,7 +41,7 @@ time.sleep(600)
 
 
 def numbers(file: Path, count: int) -> list[int]:
-    """The process IDs that are written there."""
+    """Return the process IDs in this file."""
     end = time.monotonic() + LIMIT
     while len(found := file.read_text().split() if file.exists() else []) < count:
         assert time.monotonic() < end, found
@@ -54,7 +54,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, "crash"])
-def test_what_has_a_mark_ends_with_its_owner(tmp_path: Path, end: str | int) -> None:
+def test_marked_processes_end_with_their_owner(tmp_path: Path, end: str | int) -> None:
     script = SCRIPT if end == signal.SIGKILL else SCRIPT.replace("trap '' TERM\n", "")
     words = (sys.executable, "-c", OWNER, str(end), script)
     owner = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.DEVNULL)
@@ -71,7 +71,7 @@ def test_what_has_a_mark_ends_with_its_owner(tmp_path: Path, end: str | int) -> 
         os.kill(other, signal.SIGKILL)
 
 
-def test_a_mark_is_that_of_one_process_and_what_it_starts() -> None:
+def test_a_mark_belongs_to_one_process_and_its_children() -> None:
     first, second = marks.new(), marks.new()
     started = []
     for mark in (first, second):
@@ -91,7 +91,7 @@ def test_a_mark_is_that_of_one_process_and_what_it_starts() -> None:
             one.wait(LIMIT)
 
 
-def test_a_keeper_that_was_killed_is_replaced() -> None:
+def test_a_killed_keeper_is_replaced() -> None:
     script = (
         "import os, signal\n"
         "from olmkit.edges.programs.keeper import marks\n"

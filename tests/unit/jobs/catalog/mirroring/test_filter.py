@@ -1,4 +1,4 @@
-"""What is asked to be kept, in words."""
+"""The selection of packages on the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from olmkit.jobs.catalog.mirroring import filter as job
         (">=1.0.0, <2.0.0", ["1.5.0"], ["2.0.0"]),
     ],
 )
-def test_a_range_has_two_ends_or_is_any_that_olm_takes(
+def test_a_range_has_two_ends_or_is_any_that_olm_accepts(
     text: str, inside: list[str], outside: list[str]
 ) -> None:
     (wanted,) = job.parse([f"cog@{text}"])
@@ -29,7 +29,7 @@ def test_a_range_has_two_ends_or_is_any_that_olm_takes(
     assert [one for one in outside if Version.parse(one) in wanted.range] == []
 
 
-def test_channels_of_one_package_come_together() -> None:
+def test_channels_of_one_package_are_combined() -> None:
     a, b = job.parse(["a:stable@1.0.0-", "b", "a:fast"], is_full=True)
 
     assert list(a.channels) == ["stable", "fast"]
@@ -38,6 +38,6 @@ def test_channels_of_one_package_come_together() -> None:
 
 
 @pytest.mark.parametrize("text", ["", ":s", "@1.0.0", "a@latest"])
-def test_words_that_name_nothing_are_refused(text: str) -> None:
+def test_arguments_that_name_nothing_are_refused(text: str) -> None:
     with pytest.raises(ConfigurationError):
         job.parse([text])

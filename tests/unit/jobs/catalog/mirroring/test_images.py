@@ -1,4 +1,4 @@
-"""Listing the images of catalogs, also of those whose bundles must be pulled for it."""
+"""Listing the images of catalogs, including catalogs whose bundles must be pulled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACCESS = Access(environment={})
 
 
 def catalog_of(folder: Path, **bundles: str) -> str:
-    """A catalog whose bundles have images and nothing else."""
+    """A catalog whose bundles only have images."""
     entries = ", ".join(f"{{name: {name}}}" for name in bundles)
     parts = [
         "schema: olm.package\nname: cog\ndefaultChannel: stable",

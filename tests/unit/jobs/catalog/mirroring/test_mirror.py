@@ -1,4 +1,4 @@
-"""Mirrors of catalogs: to a registry, to a folder, and from it while the source is off."""
+"""Mirrors of catalogs: to a registry, to a directory, and from it without the source."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def run(source: str, target: str, **options: object) -> MirroredCatalogs:
     )
 
 
-def test_a_catalog_goes_through_a_folder_while_the_first_registry_is_off(
+def test_a_catalog_is_mirrored_through_a_directory_without_the_first_registry(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path
 ) -> None:
     catalog = furnish(origin, tmp_path)
@@ -131,7 +131,7 @@ def _rest(source: str) -> str:
     return source.partition("/")[2]
 
 
-def test_a_second_run_copies_only_what_is_missing(
+def test_a_second_run_only_copies_missing_images(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path
 ) -> None:
     catalog = furnish(origin, tmp_path)
@@ -155,7 +155,7 @@ def test_a_second_run_copies_only_what_is_missing(
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_a_folder_without_an_image_of_its_catalog_is_not_a_whole_mirror(
+def test_a_directory_without_an_image_of_its_catalog_is_not_a_complete_mirror(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path, dry_run: bool
 ) -> None:
     catalog = furnish(origin, tmp_path)
@@ -179,11 +179,11 @@ def test_a_folder_without_an_image_of_its_catalog_is_not_a_whole_mirror(
     )
     assert f"run `olmkit image mirror {catalog} oci:{tmp_path}/usb` again" in caught.value.hint
     assert not (tmp_path / "cluster").exists()
-    if not dry_run:  # what the folder has is in the mirror
+    if not dry_run:  # the images of the directory are in the mirror
         asyncio.run(copy_job.inspect(f"{registry.host}/gap/x/cog:v1", ACCESS))
 
 
-def test_a_part_of_a_catalog_is_a_catalog_of_its_own(
+def test_a_part_of_a_catalog_is_mirrored_as_a_catalog(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path
 ) -> None:
     catalog = furnish(origin, tmp_path)
@@ -200,7 +200,7 @@ def test_a_part_of_a_catalog_is_a_catalog_of_its_own(
     assert {blob.package or blob.name for blob in rendered.blobs} == {"cog"}
 
 
-def test_a_mirror_that_is_not_there_is_noticed_after_some_images(
+def test_an_unreachable_mirror_is_detected_after_some_images(
     origin: RegistryServer, tmp_path: Path
 ) -> None:
     catalog = furnish(origin, tmp_path)
@@ -218,7 +218,7 @@ def test_a_dry_run_copies_nothing(origin: RegistryServer, tmp_path: Path) -> Non
     assert not (tmp_path / "usb").exists()
 
 
-def test_a_folder_is_mirrored_as_a_whole_and_has_no_manifests(
+def test_a_directory_is_mirrored_as_a_whole_and_has_no_manifests(
     origin: RegistryServer, tmp_path: Path
 ) -> None:
     usb = f"oci:{tmp_path}/usb"
@@ -232,7 +232,7 @@ def test_a_folder_is_mirrored_as_a_whole_and_has_no_manifests(
     assert len(names) == 5
 
 
-def test_a_catalog_folder_is_mirrored_under_the_name_that_is_given(
+def test_a_catalog_directory_is_mirrored_under_the_given_name(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path
 ) -> None:
     furnish(origin, tmp_path)

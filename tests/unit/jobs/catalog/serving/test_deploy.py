@@ -41,7 +41,7 @@ def _resource(api_version: str, kind: str) -> Resource:
     )
 
 
-def test_objects_of_others_are_not_taken_over_and_ours_are_updated() -> None:
+def test_objects_of_other_owners_are_not_overwritten_and_own_ones_are_updated() -> None:
     made = catalog_deployment.served_objects(WANTED)
     kinds = [(one["apiVersion"], one["kind"]) for one in made] + [("v1", "Pod"), ("v1", "Event")]
 
@@ -72,7 +72,7 @@ def test_objects_of_others_are_not_taken_over_and_ours_are_updated() -> None:
             assert all(line.startswith("would create ") for line in lines)
             told: list[str] = []
             found = await deploy.apply(reader, made, report=told.append, timeouts=QUICK)
-            assert not found.is_ready  # nothing runs the pods here
+            assert not found.is_ready  # no kubelet runs the pods here
             assert len([line for line in told if line.startswith("applied ")]) == len(made)
             newer = replace(WANTED, image="quay.io/example/catalog:v2")
             newer_objects = catalog_deployment.served_objects(newer)

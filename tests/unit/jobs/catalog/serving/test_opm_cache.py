@@ -1,4 +1,4 @@
-"""The cache of opm. The digests are those that opm 1.73 computed of the same files."""
+"""The cache of opm. The digests are those that opm 1.73 computed for the same files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def blobs(bundle: str = BUNDLE, channels: tuple[str, ...] = ("stable",)) -> list
 
 
 def tree(values: list[dict[str, Any]]) -> Tree:
-    """A catalog whose names need each form of a tar header, and whose files have odd modes."""
+    """A catalog whose names need each form of a tar header, and whose files have unusual modes."""
     return Tree(
         {
             "a" * 90 + "/" + "b" * 60 + "/catalog.json": "\n".join(
@@ -65,7 +65,7 @@ def tree(values: list[dict[str, Any]]) -> Tree:
     )
 
 
-def test_the_digest_is_opms_for_names_of_all_kinds() -> None:
+def test_the_digest_is_that_of_opm_for_names_of_all_kinds() -> None:
     cache = opm_cache.build("here", tree(blobs()))
     assert cache.data("digest") == b"8a5c40e70971f05e"
     assert [path for path in cache if "/metas/" not in path] == [
@@ -88,14 +88,14 @@ def test_a_digest_has_sixteen_digits() -> None:
         ("x" * 240, ("stable",), "cannot be the name of a file"),
     ],
 )
-def test_names_that_opm_cannot_keep_are_refused(
+def test_names_that_opm_cannot_store_are_refused(
     bundle: str, channels: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
         opm_cache.build("here", tree(blobs(bundle, channels)))
 
 
-def test_two_bundles_of_one_file_are_refused() -> None:
+def test_two_bundles_with_one_file_name_are_refused() -> None:
     first, second = blobs("b_c", ("a",)), blobs("c", ("a_b",))
     second[2]["properties"][0]["value"]["version"] = "1.0.1"
     with pytest.raises(InputError, match=r"has the file `cog_a_b_c\.json` too"):
@@ -128,7 +128,7 @@ def test_the_image_has_the_cache_and_the_modes_that_were_hashed(tmp_path: Path) 
         (["--server", "olmkit", "--opm-cache"], "`--opm-cache` is for opm"),
     ],
 )
-def test_servers_that_cannot_be_are_invalid_usage(
+def test_invalid_servers_are_invalid_usage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ) -> None:
     (tmp_path / "catalog").mkdir()

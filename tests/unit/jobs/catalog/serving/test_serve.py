@@ -1,4 +1,4 @@
-"""Serving a catalog: its cache, its verdict, its end."""
+"""Serving a catalog: its cache, its validation, its end."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def prepare(folder: Path, cache: Path | None) -> Prepared:
 
 
 def names(prepared: Prepared) -> list[bytes]:
-    """What the prepared catalog answers; it is closed after that."""
+    """Return the answers of the prepared catalog, and close it."""
     found = list(RegistryApi(prepared.store.index, prepared.store.read).list_packages())
     prepared.store.close()
     return [message[2:] for message in found]
 
 
-def test_the_first_start_makes_the_cache_and_the_second_takes_it(
+def test_the_first_start_writes_the_cache_and_the_second_reads_it(
     catalog: Path, cache: Path
 ) -> None:
     first = prepare(catalog, cache)
@@ -84,7 +84,7 @@ def test_the_first_start_makes_the_cache_and_the_second_takes_it(
     assert (second.cached, second.kept, names(second)) == (True, True, [b"cog"])
 
 
-def test_without_a_cache_folder_nothing_is_kept(catalog: Path) -> None:
+def test_without_a_cache_directory_no_file_is_kept(catalog: Path) -> None:
     prepared = prepare(catalog, None)
     assert (prepared.cached, prepared.kept, names(prepared)) == (False, False, [b"cog"])
 
@@ -99,7 +99,7 @@ def test_a_changed_catalog_is_read_again(catalog: Path, cache: Path) -> None:
     assert (ignored.cached, names(ignored)) == (False, [])
 
 
-def test_a_change_back_is_read_again_too(catalog: Path, cache: Path) -> None:
+def test_a_reverted_catalog_is_also_read_again(catalog: Path, cache: Path) -> None:
     names(prepare(catalog, cache))
     (catalog / "cog.yaml").write_text(CATALOG.replace("cog", "axle"))
     names(prepare(catalog, cache))
@@ -107,7 +107,7 @@ def test_a_change_back_is_read_again_too(catalog: Path, cache: Path) -> None:
     assert names(prepare(catalog, cache)) == [b"cog"]
 
 
-def test_a_damaged_cache_is_made_again(catalog: Path, cache: Path) -> None:
+def test_a_damaged_cache_is_rebuilt(catalog: Path, cache: Path) -> None:
     names(prepare(catalog, cache))
     file = cache / FILE_NAME
     data = bytearray(file.read_bytes())
@@ -118,7 +118,7 @@ def test_a_damaged_cache_is_made_again(catalog: Path, cache: Path) -> None:
     assert prepare(catalog, cache).cached
 
 
-def test_two_catalogs_in_one_cache_folder_do_not_disturb_each_other(
+def test_two_catalogs_in_one_cache_directory_do_not_affect_each_other(
     catalog: Path, cache: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
@@ -130,7 +130,7 @@ def test_two_catalogs_in_one_cache_folder_do_not_disturb_each_other(
     assert names(second) == [b"axle"]
 
 
-def test_an_invalid_catalog_is_refused_with_all_faults_and_leaves_no_cache(
+def test_an_invalid_catalog_is_refused_with_all_errors_and_leaves_no_cache(
     catalog: Path, cache: Path
 ) -> None:
     broken = CATALOG.replace("defaultChannel: stable", "defaultChannel: none")
@@ -142,7 +142,7 @@ def test_an_invalid_catalog_is_refused_with_all_faults_and_leaves_no_cache(
     assert not cache.exists()
 
 
-def test_what_only_serving_forbids_leaves_no_cache_either(catalog: Path, cache: Path) -> None:
+def test_a_catalog_that_cannot_be_served_leaves_no_cache_either(catalog: Path, cache: Path) -> None:
     (catalog / "note.yaml").write_text("schema: my note\n")
     with pytest.raises(InputError) as error:
         prepare(catalog, cache)
@@ -150,18 +150,18 @@ def test_what_only_serving_forbids_leaves_no_cache_either(catalog: Path, cache: 
     assert list(cache.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_invalid_usage(tmp_path: Path, cache: Path) -> None:
+def test_a_missing_directory_is_invalid_usage(tmp_path: Path, cache: Path) -> None:
     for folder in (None, cache):
         with pytest.raises(ConfigurationError, match="does not exist"):
             prepare(tmp_path / "none", folder)
 
 
-def test_an_empty_folder_is_an_empty_catalog(tmp_path: Path) -> None:
+def test_an_empty_directory_is_an_empty_catalog(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert names(prepare(tmp_path / "empty", None)) == []
 
 
-def test_a_cache_that_cannot_be_kept_is_an_error_only_when_it_is_all_that_is_wanted(
+def test_a_cache_that_cannot_be_written_is_only_an_error_if_it_is_the_only_result(
     catalog: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -177,7 +177,7 @@ def test_a_cache_inside_the_catalog_is_invalid_usage(catalog: Path) -> None:
     assert [path.name for path in catalog.iterdir()] == ["cog.yaml"]
 
 
-def test_filling_the_cache_makes_the_next_start_quick(catalog: Path, cache: Path) -> None:
+def test_filling_the_cache_makes_the_next_start_fast(catalog: Path, cache: Path) -> None:
     assert not asyncio.run(prepared_catalogs.fill_cache(str(catalog), cache)).cached
     assert asyncio.run(prepared_catalogs.fill_cache(str(catalog), cache)).cached
 
@@ -217,7 +217,7 @@ def test_an_invalid_catalog_frees_the_port(catalog: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_stop_before_the_catalog_is_there_ends_it(catalog: Path) -> None:
+def test_a_stop_before_the_catalog_is_loaded_ends_it(catalog: Path) -> None:
     async def scenario() -> None:
         stop = asyncio.Event()
         stop.set()
@@ -226,9 +226,7 @@ def test_a_stop_before_the_catalog_is_there_ends_it(catalog: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_an_image_is_served_as_the_folder_it_was_made_of(
-    catalog: Path, cache: Path, tmp_path: Path
-) -> None:
+def test_an_image_is_served_like_its_directory(catalog: Path, cache: Path, tmp_path: Path) -> None:
     image = f"oci:{tmp_path / 'layout'}:v1"
     assert main.run(["catalog", "build", str(catalog), "-t", image, "-q"]) == 0
     first = asyncio.run(prepared_catalogs.fill_cache(image, cache))
@@ -236,11 +234,13 @@ def test_an_image_is_served_as_the_folder_it_was_made_of(
     assert (first.cached, again.cached) == (False, True)
 
 
-def test_keeping_memory_is_asked_for_without_harm() -> None:
+def test_saving_memory_does_not_change_the_result() -> None:
     serve.keep_freed_memory()
 
 
-def test_a_cache_that_is_cut_while_it_is_served_is_built_again(catalog: Path, cache: Path) -> None:
+def test_a_cache_that_is_truncated_while_it_is_served_is_rebuilt(
+    catalog: Path, cache: Path
+) -> None:
     async def scenario() -> list[bytes]:
         serving: asyncio.Future[Serving] = asyncio.get_running_loop().create_future()
         stop = asyncio.Event()
@@ -260,13 +260,13 @@ def test_a_cache_that_is_cut_while_it_is_served_is_built_again(catalog: Path, ca
             with pytest.raises(grpc.aio.AioRpcError) as raised:
                 [bundle async for bundle in bundles(b"")]
             assert raised.value.code() == grpc.StatusCode.INTERNAL
-            # Held until the file is there again, then answered.
+            # Held until the file exists again, then answered.
             after = [bundle async for bundle in bundles(b"")]
             health = channel.unary_unary("/grpc.health.v1.Health/Check")
             assert await health(b"") == b"\x08\x01"
             with (cache / FILE_NAME).open("r+b") as file:
                 file.write(bytes(100))
-            assert await health(b"") == b"\x08\x02"  # noticed by the probe alone
+            assert await health(b"") == b"\x08\x02"  # detected by the probe alone
             assert [bundle async for bundle in bundles(b"")] == before
         stop.set()
         await running
@@ -318,7 +318,7 @@ def test_a_changed_catalog_is_served_over_both_protocols(catalog: Path, cache: P
     asyncio.run(scenario())
 
 
-def test_a_call_that_began_before_a_change_ends_as_it_began(catalog: Path) -> None:
+def test_a_call_that_began_before_a_change_ends_with_the_old_catalog(catalog: Path) -> None:
     old, new = prepare(catalog, None), prepare(catalog, None)
     registry = RegistryApi(old.store.index, old.store.read)
     answers = registry.list_bundles()
@@ -328,7 +328,7 @@ def test_a_call_that_began_before_a_change_ends_as_it_began(catalog: Path) -> No
     new.store.close()
 
 
-def test_the_cache_has_what_http_needs_when_it_is_wanted(catalog: Path, cache: Path) -> None:
+def test_the_cache_has_the_data_for_http_on_request(catalog: Path, cache: Path) -> None:
     prepared_catalogs.prepare(str(catalog), Folder(catalog), cache)
     first = prepared_catalogs.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
     again = prepared_catalogs.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
@@ -346,10 +346,12 @@ def test_the_cache_has_what_http_needs_when_it_is_wanted(catalog: Path, cache: P
         ("oci:somewhere", ""),
     ],
 )
-def test_the_name_of_a_catalog_in_an_image(reference: str, name: str) -> None:
+def test_a_catalog_in_an_image_has_a_name(reference: str, name: str) -> None:
     assert prepared_catalogs.default_name(reference) == name
 
 
-def test_the_name_of_a_catalog_in_a_folder(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_catalog_in_a_directory_has_a_name(
+    catalog: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(catalog)
     assert prepared_catalogs.default_name(".") == "catalog"

@@ -1,4 +1,4 @@
-"""Making the file that a catalog is answered from; `test_serve.py` has what comes of it."""
+"""Building the file that answers for a catalog; `test_serve.py` tests its use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from olmkit.jobs.catalog.serving.settings import CatalogChangedError
 GOOD = b'{"schema": "note", "text": "fine"}\n'
 
 
-def test_what_is_odd_and_no_error_is_reported() -> None:
+def test_warnings_are_reported() -> None:
     made = stores.build("here", Tree({"note.yaml": b"schema: note\n...\nschema: lost\n"}), None)
     made.store.close()
     assert [found.rule for found in made.findings] == ["FBC001"]
@@ -37,7 +37,7 @@ def test_it_answers_at_once() -> None:
     "data",
     [b"{", b"[]", b"schema: [", b"\xff\xfe\x00", b"\0\1\2", b"schema: olm.bundle\n", b"---\n\n"],
 )
-def test_what_is_not_a_catalog_is_refused_with_a_place(data: bytes) -> None:
+def test_an_input_that_is_not_a_catalog_is_refused_with_a_place(data: bytes) -> None:
     with pytest.raises(InputError) as error:
         stores.build("here", Tree({"a.yaml": data}), None)
     assert next(found.at.path for found in error.value.diagnostics if found.at) == "here/a.yaml"
@@ -62,7 +62,7 @@ def catalog(version: str) -> str:
 
 @pytest.mark.parametrize("text", [catalog("2.0.0"), catalog("10.20.30"), "{", ""])
 @pytest.mark.parametrize(("module", "with_lines"), [(registry_build, False), (metas, True)])
-def test_a_catalog_that_changes_while_it_is_read_is_neither_served_nor_a_fault(
+def test_a_catalog_that_changes_while_it_is_read_is_neither_served_nor_an_error(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     text: str,
@@ -76,7 +76,7 @@ def test_a_catalog_that_changes_while_it_is_read_is_neither_served_nor_a_fault(
     def change_and_build(*arguments: Any) -> Any:
         other = tmp_path.parent / "unfinished"
         other.write_text(text)
-        other.replace(file)  # as tools write: the other content is there at one moment
+        other.replace(file)  # as tools write: the new content replaces the old one atomically
         return build(*arguments)
 
     monkeypatch.setattr(module, "build", change_and_build)

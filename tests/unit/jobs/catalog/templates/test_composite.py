@@ -1,4 +1,4 @@
-"""Composite templates whose file of catalogs is elsewhere, and that write all or nothing."""
+"""Composite templates whose file of catalogs is elsewhere, and which write all catalogs or none."""
 
 from __future__ import annotations
 
@@ -87,22 +87,22 @@ def render(options: CompositeOptions) -> Composed:
     return asyncio.run(composite.render_composite(options))
 
 
-def test_the_file_of_catalogs_may_be_at_a_url(options: CompositeOptions, url: str) -> None:
+def test_the_file_of_catalogs_can_be_at_a_url(options: CompositeOptions, url: str) -> None:
     written = render(replace(options, catalogs=f"{url}/catalogs.yaml"))
 
     assert [change.path for change in written.changes] == ["out/p/c.yaml"]
     assert b"cog.v1.0.0" in Path("out/p/c.yaml").read_bytes()
-    # A second time nothing changes.
+    # The second run changes nothing.
     assert not render(options).changes
 
 
-def test_an_address_without_the_file_is_reported(options: CompositeOptions, url: str) -> None:
+def test_a_url_without_the_file_is_reported(options: CompositeOptions, url: str) -> None:
     with pytest.raises(RemoteError, match="answers with status 404"):
         render(replace(options, catalogs=f"{url}/none.yaml"))
     assert not Path("out").exists()
 
 
-def test_one_catalog_with_errors_leaves_all_as_they_were(options: CompositeOptions) -> None:
+def test_one_catalog_with_errors_leaves_all_unchanged(options: CompositeOptions) -> None:
     Path("sub/composite.yaml").write_text(components("p", "q"))
     Path("sub/q.yaml").write_text(CATALOG.replace("defaultChannel: stable", "defaultChannel: x"))
 
@@ -114,7 +114,7 @@ def test_one_catalog_with_errors_leaves_all_as_they_were(options: CompositeOptio
     assert len(render(replace(options, validate=False)).changes) == 2
 
 
-def test_files_that_are_there_count_when_the_catalog_is_validated(
+def test_existing_files_count_when_the_catalog_is_validated(
     options: CompositeOptions,
 ) -> None:
     Path("out/p").mkdir(parents=True)

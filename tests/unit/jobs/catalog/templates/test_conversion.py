@@ -1,4 +1,4 @@
-"""Catalog convert: bundles, databases and streams as templates, and back."""
+"""Catalog convert: bundles, databases and catalogs on stdin as templates, and back."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def convert(kind: Kind, *references: str, image: str = IMAGE, stdin: bytes = b""
 
 
 def again(text: bytes, *references: str) -> Rendered:
-    """The catalog of a template, with the bundles in the folders `references`."""
+    """Return the catalog of a template, with the bundles in the directories `references`."""
     options = RenderOptions(image=IMAGE)
     read = asyncio.run(render.render_all(references, options)).blobs
     bundles = (RenderedBundle.of(blob) for blob in read if blob.schema == wire.BUNDLE)
@@ -51,7 +51,7 @@ def again(text: bytes, *references: str) -> Rendered:
     return asyncio.run(template.render_with_known(made, known, Level.NONE, Access()))
 
 
-def test_bundles_that_replace_each_other_become_every_kind_of_template(tmp_path: Path) -> None:
+def test_bundles_that_replace_each_other_can_be_every_kind_of_template(tmp_path: Path) -> None:
     old = bundle(tmp_path / "old", "1.0.0")
     new = bundle(tmp_path / "new", "1.1.0", ", replaces: cog.v1.0.0, description: Cogs.")
 
@@ -88,7 +88,7 @@ def test_skip_ranges_and_several_channels_are_kept(tmp_path: Path) -> None:
         (["", ", replaces: cog.v1.0.0"], "alpha", "no channel with the name `alpha`"),
     ],
 )
-def test_bundles_that_form_no_such_catalog_are_refused(
+def test_bundles_that_cannot_be_such_a_catalog_are_refused(
     tmp_path: Path, specs: list[str], channels: str, message: str
 ) -> None:
     folders = [
@@ -100,14 +100,14 @@ def test_bundles_that_form_no_such_catalog_are_refused(
         convert(Kind.SEMVER, *folders)
 
 
-def test_two_bundles_of_one_name_are_refused_with_both_folders(tmp_path: Path) -> None:
+def test_two_bundles_with_one_name_are_refused_with_both_directories(tmp_path: Path) -> None:
     folders = [bundle(tmp_path / name, "1.0.0") for name in ("a", "b")]
 
     with pytest.raises(InputError, match=r"a` and `.*b` are both bundles"):
         convert(Kind.BASIC, *folders)
 
 
-def test_bundles_of_folders_need_an_image_of_their_own(tmp_path: Path) -> None:
+def test_bundles_in_directories_need_an_image_each(tmp_path: Path) -> None:
     folders = [
         bundle(tmp_path / "a", "1.0.0"),
         bundle(tmp_path / "b", "1.1.0", ", replaces: cog.v1.0.0"),

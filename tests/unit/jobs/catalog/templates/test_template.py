@@ -31,7 +31,7 @@ def semver(*images: str) -> str:
     return f"schema: olm.semver\nstable:\n  bundles:\n{listed}"
 
 
-def test_the_images_of_a_registry_become_channels(
+def test_the_images_in_a_registry_become_channels(
     tmp_path: Path, vectors: Path, registry: RegistryServer
 ) -> None:
     images = []
@@ -69,7 +69,7 @@ def test_every_image_that_cannot_be_pulled_is_named_with_its_place(
     assert found == [("FBC912", "stdin:4:14"), ("FBC912", "stdin:5:14")]
 
 
-def test_a_fault_of_many_images_is_one_finding() -> None:
+def test_the_same_error_of_many_images_is_one_finding() -> None:
     missing = [f"127.0.0.1:1/templates/none:{tag}" for tag in ("a", "b", "c")]
 
     with pytest.raises(RemoteError) as caught:
@@ -80,14 +80,14 @@ def test_a_fault_of_many_images_is_one_finding() -> None:
     assert "image `127.0.0.1:1/templates/none:a` and of 2 other images: cannot" in found.message
 
 
-def test_a_folder_is_not_an_image(tmp_path: Path) -> None:
+def test_a_directory_is_not_an_image(tmp_path: Path) -> None:
     (tmp_path / "bundle").mkdir()
 
     with pytest.raises(InputError, match="cannot render the bundle of image"):
         render(semver(str(tmp_path / "bundle")))
 
 
-def test_images_of_one_registry_share_connections(
+def test_images_in_one_registry_share_connections(
     tmp_path: Path, vectors: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clients: list[Web] = []

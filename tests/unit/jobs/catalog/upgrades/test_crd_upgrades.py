@@ -32,14 +32,14 @@ def test_objects_in_the_catalog_are_compared_along_new_upgrades() -> None:
     assert "`spec.cups` is now required" in one.changes
 
 
-def test_an_upgrade_that_the_old_catalog_has_is_not_compared_again() -> None:
+def test_an_upgrade_in_the_old_catalog_is_not_compared_again() -> None:
     new = read(INLINE / "new")
 
     assert asyncio.run(crd_upgrades.compare(new, new)).blocked == ()
 
 
 def catalog_of_images(folder: Path, *images: tuple[str, str]) -> Catalog:
-    """A catalog that holds no objects, only the images of its bundles."""
+    """A catalog without objects, which only has the images of its bundles."""
     names = [name for name, _ in images]
     entries = [
         f"{{name: {names[0]}}}",
@@ -64,7 +64,7 @@ def catalog_of_images(folder: Path, *images: tuple[str, str]) -> Catalog:
     return read(folder)
 
 
-def test_images_are_pulled_on_request_and_what_cannot_be_read_is_noted(tmp_path: Path) -> None:
+def test_images_are_pulled_on_request_and_unreadable_ones_are_noted(tmp_path: Path) -> None:
     images = {}
     for name in ("old", "new"):
         target = f"oci:{tmp_path / f'layout-{name}'}"

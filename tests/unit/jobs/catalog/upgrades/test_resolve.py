@@ -1,4 +1,4 @@
-"""What OLM would install, asked of catalogs alone."""
+"""What OLM would install, from catalogs alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ API = {"group": "example.com", "version": "v1", "kind": "K"}
 
 
 def catalog(**packages: list[tuple[str, dict[str, Any], list[tuple[str, Any]]]]) -> Catalog:
-    """Packages with one channel; of each entry its version, its edges and more properties.
+    """Packages with one channel; each entry has its version, its edges and more properties.
 
     `PACKAGE:CHANNEL` adds a channel to a package.
     """
@@ -71,7 +71,7 @@ def test_a_request_has_a_package_a_channel_and_a_version() -> None:
             Selection.parse(text)
 
 
-def test_upgrades_follow_one_another_and_take_dependencies_along() -> None:
+def test_upgrades_are_applied_in_order_and_include_dependencies() -> None:
     found = catalog(
         a=[("1.0.0", {}, []), ("1.1.0", {"replaces": "a.v1.0.0"}, []),
            ("2.0.0", {"replaces": "a.v1.1.0"}, [needs("b")])],
@@ -117,7 +117,9 @@ def test_upgrades_follow_one_another_and_take_dependencies_along() -> None:
         ),
     ],
 )
-def test_what_is_not_taken_has_a_reason(properties: list[tuple[str, Any]], reason: str) -> None:
+def test_a_bundle_that_is_not_selected_has_a_reason(
+    properties: list[tuple[str, Any]], reason: str
+) -> None:
     found = catalog(
         a=[("1.0.0", {}, []), ("2.0.0", {"replaces": "a.v1.0.0"}, properties)],
         b=[("1.0.0", {}, [("olm.gvk", API)])],
@@ -134,7 +136,7 @@ def test_what_is_not_taken_has_a_reason(properties: list[tuple[str, Any]], reaso
     assert reason in reasons(resolution)["a.v2.0.0"]
 
 
-def test_where_nothing_can_be_installed_the_facts_are_given() -> None:
+def test_if_nothing_can_be_installed_the_facts_are_returned() -> None:
     found = catalog(
         a=[("1.0.0", {}, [needs("b", "<2.0.0")])],
         b=[("1.0.0", {}, []), ("2.0.0", {"replaces": "b.v1.0.0"}, [])],
@@ -150,7 +152,7 @@ def test_where_nothing_can_be_installed_the_facts_are_given() -> None:
     assert reasons(resolution)["a.v1.0.0"].startswith("it needs package `b` in `<2.0.0`")
 
 
-def test_what_is_gone_from_the_catalog_is_known_by_its_name() -> None:
+def test_a_version_that_is_not_in_the_catalog_is_known_by_its_name() -> None:
     edges = {"skipRange": ">=1.0.0 <2.0.0"}
     found = catalog(a=[("2.0.0", edges, [])])
 
@@ -168,7 +170,7 @@ def test_a_cycle_in_a_graph_is_reported() -> None:
     assert steps(resolution)[:2] == [["a.v1.0.0"], ["a.v2.0.0"]]
 
 
-def test_where_olm_answers_nondeterministically_all_its_answers_are_given() -> None:
+def test_if_olms_answer_is_not_deterministic_all_its_answers_are_returned() -> None:
     found = catalog(**{
         name: [("1.0.0", {}, []), ("2.0.0", {"replaces": f"{name}.v1.0.0"}, [("olm.gvk", API)])]
         for name in "ab"
@@ -180,7 +182,7 @@ def test_where_olm_answers_nondeterministically_all_its_answers_are_given() -> N
     assert resolution.rounds == ()
 
 
-def test_the_first_catalog_that_has_a_package_is_taken() -> None:
+def test_the_first_catalog_with_a_package_is_used() -> None:
     first, second = catalog(b=[("1.0.0", {}, [])]), catalog(a=[("1.0.0", {}, [])])
     found = job.resolve({"one": first, "two": second}, [Selection.parse("a")])
 
@@ -201,7 +203,7 @@ def test_the_first_catalog_that_has_a_package_is_taken() -> None:
     )
 
 
-def test_olm_v1_takes_the_best_of_a_range_and_continues_from_what_is_installed() -> None:
+def test_olm_v1_selects_the_best_version_of_a_range_and_continues_from_the_installed_one() -> None:
     found = catalog(
         a=[("1.0.0", {}, []), ("1.1.0", {"replaces": "a.v1.0.0"}, []),
            ("2.0.0", {"replaces": "a.v1.1.0"}, [])],
@@ -219,7 +221,7 @@ def test_olm_v1_takes_the_best_of_a_range_and_continues_from_what_is_installed()
         choice("a@1.0 - 2.0")
 
 
-def test_olm_v1_knows_priorities_several_channels_and_the_free_policy() -> None:
+def test_olm_v1_supports_priorities_several_channels_and_the_free_policy() -> None:
     one = catalog(a=[("1.0.0", {}, []), ("2.0.0", {"replaces": "a.v1.0.0"}, [])])
     two = catalog(a=[("1.0.0", {}, []), ("1.5.0", {"replaces": "a.v1.0.0"}, [])])
     shelves = {"one": one, "two": two}
@@ -256,14 +258,16 @@ def test_olm_v1_knows_priorities_several_channels_and_the_free_policy() -> None:
         ("a@0.1.0", "a.v1.0.0", "`--self-certified`"),
     ],
 )
-def test_what_olm_v1_does_not_find_has_a_hint(request_: str, installed: str, hint: str) -> None:
+def test_a_package_that_olm_v1_does_not_find_has_a_hint(
+    request_: str, installed: str, hint: str
+) -> None:
     shelf = catalog(a=[("0.1.0", {}, []), ("1.0.0", {"replaces": "a.v0.1.0"}, [])])
     with pytest.raises(InputError, match="no bundles found") as raised:
         job.resolve_v1({"x": shelf}, Selection.parse(request_), [installed] if installed else [])
     assert hint in raised.value.hint
 
 
-def test_channels_are_named_one_by_one() -> None:
+def test_channels_are_repeated_or_separated_by_commas() -> None:
     shelf = catalog(a=[("1.0.0", {}, [])])
     assert job.unknown_channels({"x": shelf}, Selection.parse("a:s,slow,fast")) == ("slow", "fast")
     for text in ("a:,", "a:s,", "a:,s"):
