@@ -18,7 +18,7 @@ ONE_PYTHON := $(wildcard tests/unit/ci $(addprefix tests/unit/test_,$(addsuffix 
   your_own_operator)) tests/conformance/bundle_validate tests/conformance/resolution \
   tests/conformance/semver)
 
-.PHONY: help demo test test-program check fix golden shipped e2e e2e-again cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
+.PHONY: help demo test test-program test-again check fix golden shipped e2e e2e-again cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
 .DEFAULT_GOAL := help
 # Without its cache of compiled modules, each of some thousand processes of the tests compiles
 # olmkit, and each worker compiles all tests.
@@ -37,6 +37,9 @@ test: $(STAMP) ## run the tests
 test-program: $(STAMP) ## of these tests, those that can fail on one Python alone
 	@sh scripts/system-packages $(if $(CI),,--optional)
 	$(PYTEST) -n $(WORKERS) -q $(addprefix --ignore=,$(ONE_PYTHON))
+
+test-again: $(STAMP) ## the tests that failed last time, one after the other
+	$(PYTEST) -q -n 0 --last-failed --last-failed-no-failures none
 
 check: $(STAMP) ## format, lint, types, import contracts, tests
 	$(BIN)/ruff format --check .
