@@ -60,6 +60,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "docs/explanation/seeing-an-operator.md": {"kubectl": _CLUSTER, "curl": _CLUSTER},
     "docs/how-to/ansible-operators.md": {
         "make collections": "downloads collections from Ansible Galaxy",
+        "make test": "needs ansible; `tests/unit/jobs/project/test_run.py` runs it",
         "ansible-galaxy": "downloads collections from Ansible Galaxy",
         "kubectl": _CLUSTER,
         "olmkit run": "needs ansible; the tests of `tests/e2e/hybrid` run it",

@@ -24,6 +24,7 @@ from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.programs import processes
 from olmkit.hybrid import entries
 from olmkit.hybrid.entries import Reading, Watch
+from olmkit.kube import conditions
 from olmkit.kube.api import Cluster
 from olmkit.kube.objects import GVK
 from olmkit.runtime import process
@@ -35,6 +36,7 @@ from olmkit.runtime.watch.scope import parse_namespaces
 from olmkit.runtime.work.reconcile import Request, Result
 
 W = TypeVar("W", bound=Watch)
+_FAILED = "ReleaseFailed"
 
 
 class EntryReconciler(Protocol):
@@ -233,6 +235,8 @@ async def _once(
     program: Program, operator: Described, given: Flags, environment: Mapping[str, str]
 ) -> int:
     """Check all objects one by one; return exit code 0 only if none differs or failed."""
+    # The result is on standard output; at the default level, only warnings are added to it.
+    process.log_as(replace(given, log_level="warning") if given.log_level == "info" else given)
     files = [given.kubeconfig] if given.kubeconfig else []
     config = kubeconfig.load(paths=files, environment=environment)
     code = 0
@@ -248,12 +252,23 @@ async def _once(
                         lines = await reconciler.differences(request)
                     else:
                         await reconciler.reconcile(request)
+                        lines = await _failures(client, gvk, request)
                 except OlmkitError as error:
                     lines = [f"error: {error}"]
                 if lines:
                     code = 1
                     print(f"{gvk.kind} {request}:", *lines, sep="\n  ")  # noqa: T201 - the result
     return code
+
+
+async def _failures(client: Client, gvk: GVK, request: Request) -> list[str]:
+    """Return the failure of a release, which its reconciler retries and does not raise."""
+    found = await client.get(gvk, request)
+    listed = ((found or {}).get("status") or {}).get("conditions") or []
+    if not conditions.is_true(listed, _FAILED):
+        return []
+    failed = conditions.find(listed, _FAILED) or {}
+    return [f"error: {failed.get('message')}"]
 
 
 async def _requests(

@@ -85,7 +85,7 @@ def main(
     thread still hangs.
     """
     given = parse_flags(operator, sys.argv[1:] if words is None else words)
-    _log_as(given)
+    log_as(given)
     # Objects may be nested ten thousand deep, and before Python 3.12 this limit holds for
     # decoding too: one such object would make a whole list unreadable.
     sys.setrecursionlimit(max(_NESTING, sys.getrecursionlimit()))
@@ -113,7 +113,8 @@ def main(
     return 0
 
 
-def _log_as(given: Flags) -> None:
+def log_as(given: Flags) -> None:
+    """Log to standard error as the flags say."""
     made = logs.handler(given.log_format, time=given.log_time, tracebacks=given.log_tracebacks)
     logging.basicConfig(level=given.log_level.upper(), handlers=[made])
 

@@ -61,7 +61,7 @@ _LANGUAGES = {
     type=click.Choice((*option_values.CI_SERVICES, "none")),
     default=None,
     show_default="github",
-    help="Service for which a workflow is written that checks, tests and builds a Python project.",
+    help="Service for which a workflow is written that checks, tests and builds the operator.",
 )
 @dry_run_option
 def init(
@@ -79,7 +79,7 @@ def init(
 ) -> None:
     """Create a project for an operator in Python, or with Helm charts or Ansible."""
     from olmkit.jobs.project import scaffold as project
-    from olmkit.project.scaffold.project import InitRequest, check_workflow
+    from olmkit.project.scaffold.project import InitRequest
 
     language = _LANGUAGES.get(layout)
     if language is None:
@@ -88,8 +88,6 @@ def init(
             hint=f"use `{option_values.LAYOUT}`, `helm` or `ansible`; olmkit still reads projects "
             "with other layouts",
         )
-    if ci not in (None, "none"):
-        check_workflow(language)
     request = InitRequest(
         domain=domain,
         name=project_name or folder.resolve().name.lower(),

@@ -12,7 +12,7 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.run_proxy import RunProxy
-from olmkit.edges.programs.ansible import installed
+from olmkit.edges.programs.ansible import installed, syntax
 from olmkit.edges.programs.ansible.runs import RunContent
 from olmkit.hybrid import process
 from olmkit.hybrid.ansible import play_metrics
@@ -75,6 +75,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="PORT",
         help="where plays report metrics, on loopback; 0: nowhere",
     )
+    add(
+        "--syntax-check",
+        action="store_true",
+        help="first check the syntax of all roles and playbooks, also those of finalizers",
+    )
     add("--proxy-port", type=int, help="accepted, without effect: the system chooses a port")
     add("--graceful-shutdown-timeout", type=process.duration, help=argparse.SUPPRESS)
     add("--leader-elect-resource-lock", help=argparse.SUPPRESS)
@@ -102,8 +107,12 @@ async def build_operator(
     for name in ("roles", "collections"):
         if said := getattr(given.own, f"ansible_{name}_path"):
             variables[f"ANSIBLE_{name.upper()}_PATH"] = said
+    variables["ANSIBLE_COLLECTIONS_PATH"] = installed.collections_path(file.parent, variables)
     entries = [_entry(one, file.parent, variables, given) for one in listed]
     variables["ANSIBLE_ROLES_PATH"] = installed.roles_path(file.parent, variables)
+    if given.own.syntax_check:
+        contents = [part for one in entries for part in (one.content, one.finalizing)]
+        await syntax.check(contents, variables, home / "syntax")
     port = given.own.play_metrics_port
     if port:
         variables["OLMKIT_PLAY_METRICS"] = f"http://127.0.0.1:{port}{play_metrics.PATH}"

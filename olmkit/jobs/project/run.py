@@ -7,7 +7,7 @@ kinds, since the operator's own errors would be late and long.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olmkit.base import documents
@@ -28,23 +28,27 @@ _MANAGER_FOLDER = "config/manager"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """The options of a run: the watched `namespace`, and `arguments` for the operator."""
+    """The options of a run: the watched `namespace`, and `arguments` for the operator.
+
+    `on_samples`: run on an API server of this machine that has only the project's CRDs and samples.
+    """
 
     project: Path
     kubeconfig: Path | None = None
     context: str = ""
     namespace: str = ""
     arguments: tuple[str, ...] = ()
+    on_samples: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """The plan of a run, the environment variables, and the cluster."""
+    """The plan of a run, the environment variables, and the cluster; None: the samples' server."""
 
     plan: RunPlan
     folder: Path
     environment: Mapping[str, str]
-    cluster: ClusterConfig
+    cluster: ClusterConfig | None
     kinds: tuple[GVK, ...]
 
 
@@ -71,14 +75,17 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
         namespace=options.namespace,
         arguments=options.arguments,
     )
-    files = [options.kubeconfig] if options.kubeconfig else []
-    cluster = kubeconfig.load(paths=files, context=options.context, environment=environment)
+    cluster = None if options.on_samples else _cluster(options, environment)
     # The caller's environment takes precedence over the manifests.
     found = {**plan.environment, **environment, "PYTHONUNBUFFERED": "1"}
     if options.namespace:
         found[run_plan.WATCH_NAMESPACE] = options.namespace
     found["PYTHONPATH"] = processes.path_with(paths.resolve(folder), environment)
-    if options.kubeconfig:
+    if options.on_samples:
+        # A program of its own: shipped code does not import test doubles.
+        server = (processes.current_python(), "-m", "olmkit.testing.samples", "config")
+        plan = replace(plan, command=(*server, *plan.command))
+    elif options.kubeconfig:
         found["KUBECONFIG"] = str(paths.resolve(options.kubeconfig))
     return Ready(
         plan=plan,
@@ -91,7 +98,9 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
 
 async def check(ready: Ready) -> None:
     """Raise `ConfigurationError` if the cluster lacks kinds, `ClusterError` if unreachable."""
-    missing = []
+    missing: list[GVK] = []
+    if ready.cluster is None:
+        return
     async with HttpCluster(ready.cluster) as cluster:
         for kind in ready.kinds:
             try:
@@ -109,6 +118,11 @@ def run(ready: Ready, *, context: str = "") -> int:
         if context:
             environment["KUBECONFIG"] = kubeconfig.with_context(context, folder, environment)
         return processes.run(ready.plan.command, folder=ready.folder, environment=environment)
+
+
+def _cluster(options: RunOptions, environment: Mapping[str, str]) -> ClusterConfig:
+    files = [options.kubeconfig] if options.kubeconfig else []
+    return kubeconfig.load(paths=files, context=options.context, environment=environment)
 
 
 def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tuple[str, ...]:

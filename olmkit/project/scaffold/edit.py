@@ -73,7 +73,7 @@ def edit(request: EditRequest, project: Project, present: Tree, templates: Tree)
         _switch_scorecard(draft, templates, on=request.scorecard)
     if request.ci:
         scaffold.check_workflow(project.language)
-        scaffold.add_workflow(draft, request.ci, templates)
+        scaffold.add_workflow(draft, request.ci, project.language, templates)
     return draft
 
 

@@ -28,7 +28,13 @@ from olmkit.kube import objects
 from olmkit.kube.objects import GVK
 from olmkit.oci.reference import Reference
 from olmkit.project import distributions
-from olmkit.project.config import PROJECT_FILE, PYPROJECT_FILE, Api, Project
+from olmkit.project.config import (
+    PROJECT_FILE,
+    PYPROJECT_FILE,
+    WATCHED_LAYOUTS,
+    Api,
+    Project,
+)
 from olmkit.project.edits import yaml as yaml_edits
 from olmkit.project.scaffold import template_files
 
@@ -135,7 +141,7 @@ def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
         if path in present:
             draft.note(f"`{path}` existed and is kept", path)
     if request.ci:
-        add_workflow(draft, request.ci, templates)
+        add_workflow(draft, request.ci, "python", templates)
     if request.multigroup:
         set_flag(draft, "multigroup", on=True)
     if request.namespaced:
@@ -145,17 +151,19 @@ def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
 
 
 def check_workflow(language: str) -> None:
-    """Raise `ConfigurationError` if the workflows do not match: they run a Python project."""
-    if language not in ("", "python"):
+    """Raise `ConfigurationError` if there is no workflow for projects in this language."""
+    if language not in ("", "python", *WATCHED_LAYOUTS):
         raise ConfigurationError(
-            f"`--ci` has no effect here: workflows are for Python projects, not for {language}",
+            f"`--ci` has no effect here: there is no workflow for projects in {language}",
             hint="call `make test` and `make bundle` in your workflow",
         )
 
 
-def add_workflow(draft: Draft, service: str, templates: Tree) -> None:
+def add_workflow(draft: Draft, service: str, language: str, templates: Tree) -> None:
     """Add the workflow of a CI service; an existing one is kept."""
-    for path, content in template_files.folder(templates, f"ci/{service}", {}).items():
+    folder = f"ci_{language}" if language in WATCHED_LAYOUTS else "ci"
+    values = {"compatible": distributions.compatible(olmkit.__version__)}
+    for path, content in template_files.folder(templates, f"{folder}/{service}", values).items():
         if draft.get(path) is not None:
             draft.note(f"`{path}` existed and is kept", path)
         draft.make(path, content.data)

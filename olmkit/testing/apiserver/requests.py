@@ -13,7 +13,7 @@ from aiohttp import web
 from olmkit.kube import patches
 from olmkit.kube.objects import Manifest
 from olmkit.kube.patches import PatchError
-from olmkit.testing.apiserver import refusals
+from olmkit.testing.apiserver import protobuf, refusals
 from olmkit.testing.apiserver.kinds.collection import Key
 from olmkit.testing.apiserver.refusals import Refusal
 from olmkit.testing.apiserver.rules import Manner
@@ -116,6 +116,8 @@ def accesses_of(identity: Mapping[str, Any]) -> Iterator[Access]:
 
 async def body_of(request: web.Request) -> Any:
     try:
+        if request.content_type == protobuf.CONTENT_TYPE:
+            return protobuf.decode(await request.read())
         return await request.json()
     except ValueError as error:
         raise refusals.bad_request(f"the object provided is unrecognized: {error}") from error

@@ -215,7 +215,7 @@ class ApiServer(ApiState):
             return await self._review(request, _REVIEWS[path], user)
         known = discovery.answer(path, request, self.collections.values())
         if known is not None:
-            return web.json_response(known) if isinstance(known, dict) else web.Response(text=known)
+            return discovery.response(known)
         found = self._find(path)
         if found is None:
             return web.Response(status=404, text="404 page not found\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.programs.ansible import runs
 from olmkit.edges.programs.ansible.forks import ForkRunner
 from olmkit.edges.programs.ansible.runner_program import AnsibleRunner
 from olmkit.edges.programs.ansible.runs import RunContent, Runner
@@ -68,6 +69,20 @@ def roles_path(folder: Path, environment: Mapping[str, str]) -> str:
         return said
     own = dict.fromkeys(str((place / "roles").absolute()) for place in (Path.cwd(), folder))
     return os.pathsep.join([*own, _ROLES])
+
+
+def collections_path(folder: Path, environment: Mapping[str, str]) -> str:
+    """Return `ANSIBLE_COLLECTIONS_PATH` of runs: the current value, else the project's first.
+
+    `folder` is that of the watches file; the project may have `collections` there.
+    """
+    if said := environment.get("ANSIBLE_COLLECTIONS_PATH"):
+        return said
+    own = folder / "collections"
+    has_own = (own / "ansible_collections").is_dir()
+    return os.pathsep.join(
+        [str(own.absolute()), runs.COLLECTIONS] if has_own else [runs.COLLECTIONS]
+    )
 
 
 def content(

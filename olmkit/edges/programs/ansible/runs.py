@@ -28,7 +28,7 @@ them."""
 _LINE = 8 << 20  # bytes of one event
 _CHUNK = 64 * 1024
 _PART = 1 << 20  # bytes of a file that are masked at once
-_COLLECTIONS = f"~/.ansible/collections{os.pathsep}/usr/share/ansible/collections"  # Ansible's own
+COLLECTIONS = f"~/.ansible/collections{os.pathsep}/usr/share/ansible/collections"  # Ansible's own
 _HOSTS = "localhost ansible_connection=local ansible_python_interpreter={}\n"
 _SHORT = 48  # bytes of a path; a socket in it may need 55 more
 _SECRET = ("kubeconfig", "env/extravars", "env/trusted")
@@ -132,7 +132,7 @@ def variables(environment: Mapping[str, str], program: str) -> dict[str, str]:
     """Return the variables of all runs; `program` is part of the installation that runs them."""
     found = dict(environment)
     # Last: an installed collection with the same name takes precedence.
-    places = (found.get("ANSIBLE_COLLECTIONS_PATH") or _COLLECTIONS, str(OWN_COLLECTIONS))
+    places = (found.get("ANSIBLE_COLLECTIONS_PATH") or COLLECTIONS, str(OWN_COLLECTIONS))
     found["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join(places)
     folder = str(Path(program).parent)
     found["PATH"] = os.pathsep.join(one for one in (folder, found.get("PATH", "")) if one)

@@ -31,6 +31,8 @@ def init(request: InitRequest, language: str, present: Tree, templates: Tree) ->
         draft.make(path, data)
         if path in present:
             draft.note(f"`{path}` existed and is kept", path)
+    if request.ci:
+        scaffold.add_workflow(draft, request.ci, language, templates)
     if request.multigroup:
         scaffold.set_flag(draft, "multigroup", on=True)
     if request.namespaced:

@@ -13,6 +13,7 @@ from olmkit.testing.apiserver.kinds.collection import Collection
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 _FORM = re.compile(r"v(?P<major>\d+)(?:(?P<stage>alpha|beta)(?P<minor>\d+))?")
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _VERSION = {"major": "1", "minor": "34", "gitVersion": "v1.34.0-double", "platform": "linux/amd64"}
 _REVIEWS = (
     ("authentication.k8s.io", "TokenReview", "tokenreviews"),
@@ -37,6 +38,16 @@ def answer(
             _groups(resources) if path == "/apis" else {"kind": "APIVersions", "versions": ["v1"]}
         )
     return _version(path, resources)
+
+
+def response(document: dict[str, Any] | str) -> web.Response:
+    """Return the HTTP response of a document; Go's clients read the form from its content type."""
+    if isinstance(document, str):
+        return web.Response(text=document)
+    found = web.json_response(document)
+    if document.get("kind") == "APIGroupDiscoveryList":
+        found.headers["Content-Type"] = _AGGREGATED
+    return found
 
 
 def _aggregated(resources: Iterable[Resource], *, is_core: bool) -> dict[str, Any]:

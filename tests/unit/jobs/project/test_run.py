@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import os
 import signal
@@ -245,3 +246,72 @@ def test_a_helm_project_is_run_by_olmkit_itself(tmp_path: Path, layout: str) -> 
     command = (sys.executable, "-m", "olmkit.hybrid", "helm", "--once", "--check")
     assert ready.plan.command == command
     assert ready.kinds == (TOY.gvk,)
+
+
+ANSIBLE = {
+    "PROJECT": 'version: "3"\nlayout: [ansible.sdk.operatorframework.io/v1]\nprojectName: toy\n'
+    "domain: example.com\nresources:\n- {api: {crdVersion: v1, namespaced: true}, "
+    "domain: example.com, group: toys, version: v1, kind: Toy}\n",
+    "watches.yaml": "[{group: toys.example.com, version: v1, kind: Toy, role: toy}]\n",
+    "roles/toy/tasks/main.yml": "- name: Look\n  assert: {that: size == 2}\n",
+    "config/samples/toy.yaml": "apiVersion: toys.example.com/v1\nkind: Toy\n"
+    "metadata: {name: bear}\nspec: {size: 2}\n",
+    "config/crd/bases/toys.yaml": json.dumps(
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "toys.toys.example.com"},
+            "spec": {
+                "group": "toys.example.com",
+                "names": {
+                    "kind": "Toy",
+                    "plural": "toys",
+                    "singular": "toy",
+                    "listKind": "ToyList",
+                },
+                "scope": "Namespaced",
+                "versions": [
+                    {
+                        "name": "v1",
+                        "served": True,
+                        "storage": True,
+                        "subresources": {"status": {}},
+                        "schema": {
+                            "openAPIV3Schema": {
+                                "type": "object",
+                                "x-kubernetes-preserve-unknown-fields": True,
+                            }
+                        },
+                    }
+                ],
+            },
+        }
+    ),
+}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ansible") is None, reason="needs the extra `ansible`")
+def test_an_ansible_project_runs_on_its_samples_without_a_cluster(tmp_path: Path) -> None:
+    for path, text in ANSIBLE.items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    async def said(*words: str) -> tuple[int | None, str]:
+        process = await olmkit(tmp_path, "--samples", *words, HOME=str(tmp_path))
+        out, err = await process.communicate()
+        return process.returncode, (out + err).decode()
+
+    async def story() -> None:
+        async with asyncio.timeout(120):
+            assert (await said("--", "--once", "--syntax-check"))[0] == 0
+            (tmp_path / "config/samples/toy.yaml").write_text(
+                ANSIBLE["config/samples/toy.yaml"].replace("2", "3")
+            )
+            code, text = await said("--", "--once")
+            assert code == 1
+            assert "Toy default/bear:\n  error: Assertion failed" in text
+            code, text = await said("--context", "here")
+            assert (code, "`--samples` needs no" in text) == (2, True)
+
+    asyncio.run(story())

@@ -1,0 +1,138 @@
+"""A program next to an API server double with the CRDs and samples of a project."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from olmkit.testing import samples
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: toys.example.com}
+spec:
+  group: example.com
+  names: {kind: Toy, plural: toys, singular: toy, listKind: ToyList}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}}}
+"""
+SAMPLE = "apiVersion: example.com/v1\nkind: Toy\nmetadata: {name: bear}\nspec: {size: 2}\n"
+ROLE = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: manager-role, namespace: system}
+rules:
+- {apiGroups: [example.com], resources: [toys], verbs: [list]}
+- {apiGroups: [apps], resources: [deployments], verbs: [create, get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: toy-admin-role}
+rules:
+- {apiGroups: [""], resources: [configmaps], verbs: ["*"]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: manager-rolebinding}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: manager-role}
+"""
+PROGRAM = """\
+import json, os, sys, time, urllib.error, urllib.request
+config = json.load(open(os.environ["KUBECONFIG"]))
+server = config["clusters"][0]["cluster"]["server"]
+
+def send(path, body=None):
+    data = json.dumps(body).encode() if body else None
+    headers = {
+        "Content-Type": "application/json",
+        "Authorization": "Bearer " + config["users"][0]["user"]["token"],
+    }
+    try:
+        with urllib.request.urlopen(urllib.request.Request(server + path, data, headers)) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        return json.load(error)
+
+toys = send("/apis/example.com/v1/toys")["items"]
+print("toys", [one["metadata"]["name"] for one in toys])
+pod = {"containers": [{"name": "c", "image": "i"}]}
+template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}
+spec = {"replicas": 3, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+path = "/apis/apps/v1/namespaces/default/deployments"
+send(path, {"metadata": {"name": "den"}, "spec": spec})
+while (status := send(path + "/den").get("status", {})).get("readyReplicas") != 3:
+    time.sleep(0.05)
+print("ready", status["conditions"][0]["type"])
+said = send("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "map"}})
+print(said.get("message", "created"))
+sys.exit(5)
+"""
+FORBIDDEN = (
+    'configmaps is forbidden: User "operator" cannot create resource "configmaps" in API group ""'
+    ' in the namespace "default"'
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    for path, text in {
+        "crd/bases/toys.yaml": CRD,
+        "samples/kustomization.yaml": "resources: [toy.yaml]\n",
+        "samples/toy.yaml": SAMPLE,
+        "rbac/role.yaml": ROLE,
+    }.items():
+        file = tmp_path / "config" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return tmp_path / "config"
+
+
+def test_a_program_finds_samples_and_gets_only_what_bound_roles_grant(
+    config: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert samples.main([str(config), sys.executable, "-c", PROGRAM]) == 5
+    out, err = capfd.readouterr()
+    assert out.splitlines() == [
+        "toys ['bear']",
+        "ready Available",
+        FORBIDDEN,
+        "created Deployment default/den",
+    ]
+    assert "does not grant: create configmaps in namespace `default`" in err
+
+
+def test_without_bindings_everything_is_granted(
+    config: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (config / "rbac/role.yaml").unlink()
+    assert samples.main([str(config), sys.executable, "-c", PROGRAM]) == 5
+    assert "created ConfigMap default/map" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (SAMPLE.replace("size: 2", "size: big"), "spec.size: Invalid value"),
+        (SAMPLE.replace("Toy", "Tyo"), "Tyo"),
+        ("", "has no samples"),
+    ],
+)
+def test_samples_that_the_server_rejects_are_named(
+    config: Path, text: str, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (config / "samples/toy.yaml").write_text(text)
+    assert samples.main([str(config), sys.executable, "-c", PROGRAM]) == 2
+    out, err = capfd.readouterr()
+    assert words in err
+    assert out == ""
