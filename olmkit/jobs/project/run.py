@@ -82,7 +82,7 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
         found[run_plan.WATCH_NAMESPACE] = options.namespace
     found["PYTHONPATH"] = processes.path_with(paths.resolve(folder), environment)
     if options.on_samples:
-        # A program of its own: shipped code does not import test doubles.
+        # A separate program: shipped code does not import test doubles.
         server = (processes.current_python(), "-m", "olmkit.testing.samples", "config")
         plan = replace(plan, command=(*server, *plan.command))
     elif options.kubeconfig:

@@ -27,7 +27,7 @@ async def check(
 ) -> None:
     """Raise `InputError` with Ansible's message for the first content that it cannot parse.
 
-    A role is checked through a playbook of its own, written to `folder`.
+    A role is checked through its own playbook, written to `folder`.
     """
     for one in dict.fromkeys(contents):
         playbook = one.playbook or _play_of(one, folder)
