@@ -77,6 +77,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "`tests/conformance/templates/test_composite.py` reads one on loopback"
     },
     "docs/how-to/helm-operators.md": {
+        "make test": _HELM,
         "kubectl": _CLUSTER,
         "olmkit run": _HELM,
         "olmkit image build": _BASE,
