@@ -136,6 +136,32 @@ def _catalogs(document: Document) -> dict[str, _Catalog]:
     return found
 
 
+def _find_fault(
+    name: str, schema: str, places: Mapping[str, _Catalog], at: Location
+) -> Diagnostic | None:
+    """Return why the catalog of a component does not take it; None if it does."""
+    catalog = places.get(name)
+    if catalog is None:
+        there = ", ".join(f"`{one}`" for one in sorted(places)) or "none"
+        return findings.create(
+            ENTRY,
+            f"the catalog `{name}` of the component is not in the file of catalogs",
+            at=at,
+            hint=f"the file has {there}",
+        )
+    if schema not in (str(builder) for builder in Builder):
+        return _unknown_builder(schema, at)
+    if schema not in catalog.builders:
+        listed = ", ".join(f"`{one}`" for one in sorted(catalog.builders)) or "none"
+        return findings.create(
+            ENTRY,
+            f"the catalog `{name}` does not permit the builder `{schema}`",
+            at=at,
+            hint=f"its `builders` are {listed}",
+        )
+    return None
+
+
 def _component(
     document: Document,
     index: int,
@@ -148,30 +174,9 @@ def _component(
     template = value["strategy"]["template"]
     name, schema = value["name"], template["schema"]
     catalog = places.get(name)
-    if catalog is None:
-        there = ", ".join(f"`{one}`" for one in sorted(places)) or "none"
-        faults.append(
-            findings.create(
-                ENTRY,
-                f"the catalog `{name}` of the component is not in the file of catalogs",
-                at=at,
-                hint=f"the file has {there}",
-            )
-        )
-        return None
-    if schema not in (str(builder) for builder in Builder):
-        faults.append(_unknown_builder(schema, at))
-        return None
-    if schema not in catalog.builders:
-        listed = ", ".join(f"`{one}`" for one in sorted(catalog.builders)) or "none"
-        faults.append(
-            findings.create(
-                ENTRY,
-                f"the catalog `{name}` does not permit the builder `{schema}`",
-                at=at,
-                hint=f"its `builders` are {listed}",
-            )
-        )
+    fault = _find_fault(name, schema, places, at)
+    if catalog is None or fault is not None:
+        faults += [fault] if fault is not None else []
         return None
     builder = Builder(schema)
     shape = _COMMAND if builder is Builder.CUSTOM else _TEMPLATE

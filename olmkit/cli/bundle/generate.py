@@ -136,13 +136,9 @@ def generate(
     prepared = job.prepare(app.project, options)
     digests = None
     if image_digests or known_digests:
+        names = prepared.images_to_pin()
         digests = app.run(
-            digest_jobs.pins(
-                prepared.images_to_pin(),
-                known=known_digests,
-                ask=image_digests,
-                access=access,
-            )
+            digest_jobs.pins(names, known=known_digests, ask=image_digests, access=access)
         )
     result = job.write(prepared, digests=digests, dry_run=dry_run or check)
     app.emit(

@@ -214,15 +214,7 @@ class AnsibleReconciler:
                     timeout=self._timeout,
                     arguments=(*self.settings.arguments, *more),
                 )
-                try:
-                    await self.runner.run(run, line)
-                except RunError as error:
-                    outcome.is_finished = False
-                    outcome.failures.append(error.message)
-                finally:
-                    # In a thread, because a run may leave much output.
-                    masking = asyncio.to_thread(runs.mask, run, _masks(access.secrets))
-                    await asyncio.shield(masking)
+                await self._run_process(run, line, outcome, access)
         except OSError as error:  # such as a full disk
             words = (error.strerror or str(error)).lower()
             outcome.is_finished = False
@@ -231,6 +223,20 @@ class AnsibleReconciler:
             words = " ".join(_from_error(said)).strip()
             outcome.failures.append(f"the run ended without a result: {words}".rstrip(": "))
         return outcome
+
+    async def _run_process(
+        self, run: Run, line: Callable[[bytes], None], outcome: Outcome, access: RunAccess
+    ) -> None:
+        """Run the process, and mask the secrets in the files that it leaves."""
+        try:
+            await self.runner.run(run, line)
+        except RunError as error:
+            outcome.is_finished = False
+            outcome.failures.append(error.message)
+        finally:
+            # In a thread, because a run may leave much output.
+            masking = asyncio.to_thread(runs.mask, run, _masks(access.secrets))
+            await asyncio.shield(masking)
 
     async def _finished(
         self,

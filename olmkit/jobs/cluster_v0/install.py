@@ -7,7 +7,7 @@ waits. If the install fails, the created objects are removed on request.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import InputError, RemoteError
@@ -81,16 +81,9 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     install_choice.check(options)
     await cluster_read.require_olm(reader)
     here = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    ending = namespaces.explain_namespace(next(iter(here.namespaces), None))
-    if ending is not None:
-        raise InputError(ending.message, hint=ending.hint)
+    _refuse_ending(here)
     choice = await install_choice.choose(reader, options, access, here)
-    if here.subscription(choice.package) is not None:
-        raise InputError(
-            f"`{choice.package}` is already requested in namespace `{options.namespace}`",
-            hint=f"run `olmkit why {choice.package} -n {options.namespace}` to see its state, "
-            f"or `olmkit upgrade {choice.package} -n {options.namespace}` to upgrade it",
-        )
+    _refuse_second(here, choice.package, options.namespace)
     _refuse_orphans(here, choice)
     await _refuse_twin(reader, here, choice)
     manual = options.manual or bool(options.version)
@@ -116,18 +109,8 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
         for name in dict.fromkeys(names)
         if await reader.find(kinds.NAMESPACE, name) is None
     ]
-    if options.version and not options.manual:
-        notes.append(
-            "approval is manual, since with automatic approval OLM would immediately upgrade "
-            "to the newest version"
-        )
     holding = _holding(here)
-    if holding and not manual:
-        listed = ", ".join(f"`{name}`" for name in holding)
-        notes.append(
-            f"namespace `{options.namespace}` has Subscriptions with manual approval, so OLM also "
-            f"waits for the approval of later upgrades of `{choice.package}`: {listed}"
-        )
+    notes += _describe_approval(options, choice.package, holding)
     if choice.served is not None:
         made += install_objects.served_objects(choice.served)
     made += install_objects.subscription_objects(request, mode)
@@ -143,6 +126,40 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
         neighbors=tuple(kinds.subscription_key(one).package for one in here.subscriptions),
         waits=manual or bool(holding),
     )
+
+
+def _refuse_ending(here: ClusterState) -> None:
+    """Raise `InputError` if the namespace is being deleted."""
+    ending = namespaces.explain_namespace(next(iter(here.namespaces), None))
+    if ending is not None:
+        raise InputError(ending.message, hint=ending.hint)
+
+
+def _refuse_second(here: ClusterState, package: str, namespace: str) -> None:
+    """Raise `InputError` if a Subscription of the namespace requests the package already."""
+    if here.subscription(package) is not None:
+        raise InputError(
+            f"`{package}` is already requested in namespace `{namespace}`",
+            hint=f"run `olmkit why {package} -n {namespace}` to see its state, "
+            f"or `olmkit upgrade {package} -n {namespace}` to upgrade it",
+        )
+
+
+def _describe_approval(
+    options: InstallOptions, package: str, holding: Sequence[str]
+) -> Iterator[str]:
+    """Yield notes about an approval that the user did not request, now or later."""
+    if options.version and not options.manual:
+        yield (
+            "approval is manual, since with automatic approval OLM would immediately upgrade "
+            "to the newest version"
+        )
+    if holding and not (options.manual or options.version):
+        listed = ", ".join(f"`{name}`" for name in holding)
+        yield (
+            f"namespace `{options.namespace}` has Subscriptions with manual approval, so OLM also "
+            f"waits for the approval of later upgrades of `{package}`: {listed}"
+        )
 
 
 def _holding(here: ClusterState) -> list[str]:

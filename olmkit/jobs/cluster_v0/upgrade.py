@@ -82,19 +82,13 @@ async def upgrade(
     subscription = await upgrade_plan.require_installed(reader, seen, options.package)
     retried = None
     if options.retry:
-        retried = await retry.reset(
-            reader, seen, subscription, report=report, timeouts=timeouts.rest(deadline)
-        )
+        left = timeouts.rest(deadline)
+        retried = await retry.reset(reader, seen, subscription, report=report, timeouts=left)
     plan = _with_retried(await upgrade_plan.plan(reader, options, access), retried)
     if options.catalog:
+        left, pinned = timeouts.rest(deadline), plan.pinned
         await _change_catalog(
-            reader,
-            subscription,
-            seen,
-            options.catalog,
-            pinned=plan.pinned,
-            report=report,
-            timeouts=timeouts.rest(deadline),
+            reader, subscription, seen, options.catalog, pinned=pinned, report=report, timeouts=left
         )
     watch = upgrade_wait.UpgradeWatch(
         reader, options, plan, report=report, timeouts=timeouts, deadline=deadline

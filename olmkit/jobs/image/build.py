@@ -128,31 +128,14 @@ async def build(
     cache = BuildCache(build_cache.folder(access.environment))
     project, created = options.publish.project, options.publish.created
     kinds = watched.read(project)
-    watched.check(
-        kinds,
-        helm=options.helm,
-        collections=options.collections,
-        index=options.collections_index,
-    )
+    index = options.collections_index
+    watched.check(kinds, helm=options.helm, collections=options.collections, index=index)
     code = _code(wanted, project, kinds)
     async with contextlib.AsyncExitStack() as stack:
         bases, store = await parts.bases(
             wanted.base, wanted.platforms, access, cache, stack, report, say, pull=options.pull
         )
-        collections = await watched.collections_of(
-            project,
-            kinds,
-            access.environment,
-            say,
-            folder=options.collections,
-            index=options.collections_index,
-        )
-        more = [
-            await watched.content_of(
-                kinds, platform, access.environment, code, collections, helm=options.helm
-            )
-            for platform in wanted.platforms
-        ]
+        more = await _contents(options, wanted, kinds, code, access, say)
         packages = _packages(wanted, project, created)
         compilers = await _compilers(bases, options, wanted.python, say)
         built = await asyncio.gather(
@@ -192,6 +175,31 @@ async def build(
             report,
             base=store,
         )
+
+
+async def _contents(
+    options: ImageBuildOptions,
+    wanted: ImagePlan,
+    kinds: watched.Watched,
+    code: Tree,
+    access: Access,
+    say: Say,
+) -> list[watched.WatchedContent]:
+    """Return for each platform what the image contains to run watched kinds."""
+    collections = await watched.collections_of(
+        options.publish.project,
+        kinds,
+        access.environment,
+        say,
+        folder=options.collections,
+        index=options.collections_index,
+    )
+    return [
+        await watched.content_of(
+            kinds, platform, access.environment, code, collections, helm=options.helm
+        )
+        for platform in wanted.platforms
+    ]
 
 
 def _code(wanted: ImagePlan, project: Path, kinds: watched.Watched) -> Tree:
