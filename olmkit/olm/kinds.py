@@ -35,7 +35,8 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 NAMESPACE = ("v1", "Namespace")
 DEPLOYMENT = ("apps/v1", "Deployment")
 
-PROGRAMS = ("olm-operator", "catalog-operator")
+CATALOG_PROGRAM = "catalog-operator"
+PROGRAMS = ("olm-operator", CATALOG_PROGRAM)
 """The Deployments without which OLM v0 installs nothing."""
 
 

@@ -146,6 +146,11 @@ async def _namespace(reader: ClusterObjects, name: str) -> Objects:
     return () if found is None else (_with_kind(kinds.NAMESPACE, found),)
 
 
+async def read_catalog_operator(reader: ClusterObjects) -> Objects:
+    """Return the Deployment of the program of OLM that reads catalogs, if it is in the cluster."""
+    return await or_default(_program(reader, kinds.CATALOG_PROGRAM), ())
+
+
 async def _program(reader: ClusterObjects, name: str) -> Objects:
     """Return the Deployments with this name in all namespaces, or in OLM's usual ones."""
     try:

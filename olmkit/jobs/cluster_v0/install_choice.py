@@ -18,6 +18,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import offered
+from olmkit.jobs.cluster import read as cluster_read
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.oci.reference import Reference
@@ -25,6 +26,7 @@ from olmkit.olm import bundle_catalog, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.install_objects import Mode, ServedCatalog, SubscribedCatalog
 from olmkit.olm.preview import Preview
+from olmkit.olm.resolver import cluster_input
 
 # The image that serves a catalog in the cluster; any image with `opm` works.
 CATALOG_SERVER = "quay.io/operator-framework/opm:v1.73.0"
@@ -189,17 +191,51 @@ async def _choose_from_existing(
     found = await _find_catalog(reader, options, here)
     catalog = SubscribedCatalog(name=objects.name(found), namespace=objects.namespace(found))
     image = objects.text(kinds.spec(found).get("image"))
+    unseen = await _require_visible(reader, options, catalog, image)
     if not image:
         address = objects.text(kinds.spec(found).get("address"))
-        return await _choose_from_address(options, catalog, address, access)
+        choice = await _choose_from_address(options, catalog, address, access)
+        return replace(choice, notes=(*unseen, *choice.notes))
     try:
         read = await cluster_bundle.read_catalog(image, access)
     except OlmkitError as error:
-        return _unread(options, catalog, f"`{image}` cannot be read from here: {error.message}")
+        choice = _unread(options, catalog, f"`{image}` cannot be read from here: {error.message}")
+        return replace(choice, notes=(*unseen, *choice.notes))
     chosen = await cluster_bundle.choose(
         read.catalog, options.package, access, channel=options.channel, version=options.version
     )
-    return replace(_build_choice(options, catalog, chosen), content=read.catalog)
+    choice = _build_choice(options, catalog, chosen)
+    return replace(choice, content=read.catalog, notes=(*unseen, *choice.notes))
+
+
+async def _require_visible(
+    reader: ClusterObjects, options: InstallOptions, catalog: SubscribedCatalog, image: str
+) -> tuple[str, ...]:
+    """Raise `InputError` if OLM does not use the catalog for the namespace.
+
+    Returns a note if that is only likely: where OLM runs outside the cluster, its namespace for
+    global catalogs is not known.
+    """
+    if catalog.namespace == options.namespace:
+        return ()
+    shared = cluster_input.shared_namespace(await cluster_read.read_catalog_operator(reader))
+    if catalog.namespace in ((shared,) if shared else cluster_input.GLOBAL):
+        return ()
+    name = f"`{catalog.namespace}/{catalog.name}`"
+    if not shared:
+        note = (
+            f"OLM uses catalogs of namespace `{options.namespace}` and of its namespace for global "
+            f"catalogs; if that is not `{catalog.namespace}`, it does not find {name}"
+        )
+        return (note,)
+    raise InputError(
+        f"OLM does not use the catalog {name} for namespace `{options.namespace}`, only catalogs "
+        f"of that namespace and of `{shared}`",
+        hint=f"pass `--catalog {image}`, so that olmkit creates a catalog in that namespace"
+        if image
+        else "pass the image of the catalog with `--catalog`, or its address with "
+        "`--catalog-address`",
+    )
 
 
 async def _choose_from_address(

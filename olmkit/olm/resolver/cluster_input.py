@@ -36,12 +36,36 @@ def visible(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> tuple[Manife
 
 def global_namespace(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> str:
     """Return the namespace whose catalogs all namespaces see, as far as the objects show it."""
+    shared = shared_namespace(seen.system)
+    if shared:
+        return shared
     named = [key_of(one) for one in seen.subscriptions]
     for key in (*named, *also):
         if key.namespace not in ("", seen.namespace):
             return key.namespace
     there = {objects.namespace(one) for one in seen.catalogs}
     return next((place for place in GLOBAL if place in there), GLOBAL[-1])
+
+
+def shared_namespace(programs: Iterable[Manifest]) -> str:
+    """Return the namespace whose catalogs all namespaces see, from OLM's Deployments.
+
+    Empty if they do not show it, for example because OLM runs outside the cluster.
+    """
+    for deployment in programs:
+        if objects.name(deployment) != kinds.CATALOG_PROGRAM:
+            continue
+        for container in sequence(objects.pod_spec(deployment).get("containers")):
+            words = [
+                text(word)
+                for part in ("command", "args")
+                for word in sequence(mapping(container).get(part))
+            ]
+            for place, word in enumerate(words):
+                name, _, value = word.lstrip("-").partition("=")
+                if name == "namespace" and word.startswith("-"):
+                    return value or "".join(words[place + 1 : place + 2])
+    return ""
 
 
 def key_of(subscription: Manifest) -> CatalogKey:

@@ -862,6 +862,77 @@ def test_a_catalog_can_be_named_with_its_namespace() -> None:
     run(story)
 
 
+def olm_program(*args: str) -> Manifest:
+    container = {"name": "catalog-operator", "command": ["/bin/catalog"], "args": [*args]}
+    template = {"spec": {"containers": [container]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "catalog-operator", "namespace": "olm"},
+        "spec": {"replicas": 1, "template": template},
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ({"image": "r.example/shelf:v1"}, "pass `--catalog r.example/shelf:v1`, so that"),
+        ({"address": "shelf.apps.svc:1"}, "pass the image of the catalog with `--catalog`"),
+    ],
+)
+@pytest.mark.parametrize("args", [("--namespace", "shared"), ("-namespace=shared",)])
+def test_a_catalog_that_olm_does_not_use_for_the_namespace_is_refused(
+    spec: Manifest, hint: str, args: tuple[str, ...]
+) -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.put("catalogsources", made("CatalogSource", "shelf", spec=spec))
+            server.put("deployments", olm_program("--debug", *args))
+            options = InstallOptions(namespace="new", package="cache", catalog="apps/shelf")
+            with pytest.raises(InputError, match="OLM does not use the catalog") as raised:
+                await install.plan(reader, options, Access())
+
+            assert raised.value.message == (
+                "OLM does not use the catalog `apps/shelf` for namespace `new`, only catalogs of "
+                "that namespace and of `shared`"
+            )
+            assert raised.value.hint.startswith(hint)
+            assert server.writes() == []
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("place", "program", "is_noted"),
+    [
+        ("shared", olm_program("--namespace", "shared"), False),
+        ("olm", None, False),
+        ("olm", olm_program("--debug"), False),
+        ("shared", None, True),
+    ],
+)
+def test_a_catalog_of_another_namespace_is_noted_if_that_may_not_be_the_global_one(
+    place: str, program: Manifest | None, is_noted: bool
+) -> None:
+    """Where OLM runs outside the cluster, the namespace of its global catalogs is not known."""
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.put("catalogsources", made("CatalogSource", "all", place, spec={}))
+            if program is not None:
+                server.put("deployments", program)
+            options = InstallOptions(namespace="new", package="cache", catalog="all")
+
+            plan = await install.plan(reader, options, Access())
+
+            notes = [one for one in plan.notes if "of its namespace for global catalogs" in one]
+            assert bool(notes) is is_noted
+            if notes:
+                assert notes[0].endswith("; if that is not `shared`, it does not find `shared/all`")
+
+    run(story)
+
+
 def test_an_older_version_is_not_an_upgrade() -> None:
     last = "cache.v1.10.0"
     older = upgrade_plan.no_path_error(last, "1.9.0", end=last)
