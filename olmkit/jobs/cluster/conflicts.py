@@ -118,22 +118,27 @@ async def check_request(
 ) -> ForeseenConflict:
     """Return whether a new Subscription to this catalog can be resolved, and what it also installs.
 
-    Other catalogs are read only if this one is not enough; an unreadable catalog might offer what
-    is missing.
+    Other catalogs are read only if this one is not enough, or if something has requirements: OLM
+    then looks for providers in all of them, and stops at one that it cannot parse. An unreadable
+    catalog might offer what is missing.
     """
     own = {request.catalog: catalog}
     seen = _with_recorded(seen)
     alone = cluster_input.build_input(seen, own, [request])
-    if not reasons.unsatisfiable(alone):
+    is_enough = not reasons.unsatisfiable(alone)
+    if is_enough and not reasons.has_requirements(alone):
         return ForeseenConflict(also=_also(alone, own, request))
     found, unread = await VisibleCatalogs(access).of(seen, [request.catalog])
     catalogs = {**found, **own}
     inputs = cluster_input.build_input(seen, catalogs, [request])
-    facts = reasons.unsatisfiable(inputs)
+    unparsed = reasons.unreadable(inputs)
+    if is_enough and not unparsed:
+        return ForeseenConflict(also=_also(alone, own, request))
+    facts = unparsed or reasons.unsatisfiable(inputs)
     return ForeseenConflict(
         facts=facts,
         unread=tuple(one for one in unread if one != request.catalog),
-        is_unreadable=bool(reasons.unreadable(inputs)),
+        is_unreadable=bool(unparsed),
         also=() if facts else _also(inputs, catalogs, request),
     )
 
@@ -143,18 +148,23 @@ async def of_upgrade(
 ) -> ForeseenConflict:
     """Return whether a Subscription can get the next version that this catalog offers.
 
-    Other catalogs are read only if this one is not enough.
+    Other catalogs are read only if this one is not enough, or if something has requirements.
     """
     name, key = objects.name(subscription), cluster_input.key_of(subscription)
     seen = _with_recorded(seen)
-    if not reasons.against(cluster_input.build_input(seen, {key: catalog}), name, csv):
+    alone = cluster_input.build_input(seen, {key: catalog})
+    is_enough = not reasons.against(alone, name, csv)
+    if is_enough and not reasons.has_requirements(alone):
         return ForeseenConflict()
     found, unread = await VisibleCatalogs(access).of(seen, [key])
     inputs = cluster_input.build_input(seen, {**found, key: catalog})
+    unparsed = reasons.unreadable(inputs)
+    if is_enough and not unparsed:
+        return ForeseenConflict()
     return ForeseenConflict(
         facts=reasons.against(inputs, name, csv),
         unread=tuple(one for one in unread if one != key),
-        is_unreadable=bool(reasons.unreadable(inputs)),
+        is_unreadable=bool(unparsed),
     )
 
 

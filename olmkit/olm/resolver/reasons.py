@@ -54,6 +54,12 @@ def unreadable(inputs: ResolverInput) -> tuple[str, ...]:
     return collector.facts if isinstance(collector, Failed) else ()
 
 
+def has_requirements(inputs: ResolverInput) -> bool:
+    """Return whether a candidate has requirements, for which OLM reads all visible catalogs."""
+    collector = solve.collect(inputs)
+    return not isinstance(collector, Failed) and any(collector.found.needs.values())
+
+
 def against(inputs: ResolverInput, subscription: str, csv: str) -> tuple[str, ...]:
     """Explain why a Subscription cannot get a bundle that its channel offers; empty if it can."""
     collector = solve.collect(inputs)

@@ -174,6 +174,31 @@ def test_a_request_with_a_range_that_olm_cannot_read_has_the_bundle_and_the_rang
     assert not asyncio.run(conflicts.check_request(seen, good, CARET, Access())).facts
 
 
+@pytest.mark.parametrize(
+    ("name", "needs", "is_refused"),
+    [("a", "^1.0.0", True), ("a", ">=1.0.0", False), ("db", "^1.0.0", False)],
+)
+def test_a_provider_of_another_catalog_that_olm_cannot_read_is_foreseen(
+    monkeypatch: pytest.MonkeyPatch, name: str, needs: str, is_refused: bool
+) -> None:
+    """OLM looks for what meets a requirement in all catalogs; without one, it does not look."""
+    mine = catalog(package("a", "2.0.0", db=">=2.0.0"), package("db", "2.0.0"))
+    theirs = catalog(package("db", "3.0.0", queue=needs), package("queue", "1.0.0"))
+
+    async def read(one: Any, _: Access) -> Catalog:
+        return theirs if objects.name(one) == "theirs" else mine
+
+    monkeypatch.setattr(offered, "read", read)
+    seen = ClusterState(namespace="apps", catalogs=(source("shelf"), source("theirs", "apps")))
+    request = Subscription(name=name, package=name, channel="v2", catalog=SHELF)
+
+    found = asyncio.run(conflicts.check_request(seen, request, mine, Access()))
+
+    assert found.is_unreadable is is_refused
+    facts = " ".join(found.facts)
+    assert ("`db.v3.0.0` has a property" in facts, bool(facts)) == (is_refused, is_refused)
+
+
 @pytest.mark.usefixtures("_read")
 def test_why_names_the_bundle_with_a_range_that_olm_cannot_read(
     monkeypatch: pytest.MonkeyPatch,
@@ -208,21 +233,30 @@ def upgrading(name: str, needs: str) -> Catalog:
 
 
 @pytest.mark.parametrize(
-    ("needs", "fact", "is_unreadable"),
+    ("needs", "others", "fact", "is_unreadable"),
     [
-        (">=1.0.0", "", False),
-        (">=2.0.0", "it needs package `db` in `>=2.0.0`, which no catalog offers", False),
-        ("1.0", "the range `1.0` of package `db` is invalid", True),
+        (">=1.0.0", "", "", False),
+        (">=1.0.0", ">=1.0.0", "", False),
+        (">=1.0.0", "^1.0.0", "the range `^1.0.0` of package `queue` is invalid", True),
+        (">=2.0.0", "", "it needs package `db` in `>=2.0.0`, which no catalog offers", False),
+        ("1.0", "", "the range `1.0` of package `db` is invalid", True),
     ],
 )
 @pytest.mark.parametrize("is_recorded", [True, False])
 def test_an_upgrade_that_olm_would_not_select_has_the_reason(
-    monkeypatch: pytest.MonkeyPatch, needs: str, fact: str, is_unreadable: bool, is_recorded: bool
+    monkeypatch: pytest.MonkeyPatch,
+    needs: str,
+    others: str,
+    fact: str,
+    is_unreadable: bool,
+    is_recorded: bool,
 ) -> None:
+    """`others`: the range in a bundle of another catalog, which also provides what is needed."""
     offered_catalog = upgrading("a", needs)
+    theirs = catalog(package("db", "3.0.0", queue=others), package("queue", "1.0.0"))
 
-    async def read(_: Any, __: Access) -> Catalog:
-        return offered_catalog
+    async def read(one: Any, _: Access) -> Catalog:
+        return theirs if objects.name(one) == "theirs" else offered_catalog
 
     monkeypatch.setattr(offered, "read", read)
     one = subscription("a", "v1", installed="a.v1.0.0" if is_recorded else "")
@@ -233,8 +267,12 @@ def test_an_upgrade_that_olm_would_not_select_has_the_reason(
     csv = {"apiVersion": V1, "kind": "ClusterServiceVersion", "spec": {"version": "1.0.0"},
            "metadata": {"name": "a.v1.0.0", "namespace": "apps",
                         "annotations": annotations}}  # fmt: skip
-    seen = ClusterState(namespace="apps", subscriptions=(one,), csvs=(csv,),
-                        catalogs=(source("shelf"),))  # fmt: skip
+    seen = ClusterState(
+        namespace="apps",
+        subscriptions=(one,),
+        csvs=(csv,),
+        catalogs=(source("shelf"), *([source("theirs", "apps")] if others else [])),
+    )
     asked = conflicts.of_upgrade(seen, one, "a.v1.1.0", offered_catalog, Access())
     found = asyncio.run(asked)
     assert fact in " ".join(found.facts)
