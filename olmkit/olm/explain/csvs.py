@@ -282,6 +282,15 @@ def _explain_missing_crd(
     whose, name, status = objects.name(csv), text(unmet.get("name")), text(unmet.get("status"))
     words = explanation.first_line(text(unmet.get("message"))) or status
     exists = status == "PresentNotSatisfied"
+    if status == "PresentNotAvailable":
+        return Diagnosis(
+            cause="missing-api",
+            message=f"the API server does not yet serve the CustomResourceDefinition `{name}` that "
+            f"`{whose}` needs",
+            hint=f"wait; if it lasts, see the conditions of `kubectl describe crd {name}`: another "
+            "CustomResourceDefinition may use one of its names",
+            readiness=Readiness.WAITING,
+        )
     if name not in kinds.owned_crds(csv):
         return Diagnosis(
             cause="missing-api",

@@ -219,6 +219,28 @@ def test_a_crd_of_the_version_before_is_there(phase: str, message: str) -> None:
     assert found.message.startswith(message)
 
 
+@pytest.mark.parametrize("role", ["owned", "required"])
+def test_a_crd_that_is_not_served_yet_is_waited_for(role: str) -> None:
+    pending = csv("Pending", customresourcedefinitions={role: [{"name": "a"}]})
+    pending["status"]["requirementStatus"] = [
+        {
+            "kind": "CustomResourceDefinition",
+            "name": "a",
+            "status": "PresentNotAvailable",
+            "message": "CRD is present but the Established condition is False (not available)",
+        }
+    ]
+
+    found = csvs.explain_csv(ClusterState(namespace="apps"), pending)
+
+    assert found is not None
+    assert (found.cause, found.readiness) == ("missing-api", Readiness.WAITING)
+    assert found.message == (
+        "the API server does not yet serve the CustomResourceDefinition `a` that `cache.v1.0.0` "
+        "needs"
+    )
+
+
 @pytest.mark.parametrize("phase", ["Succeeded", "Pending"])
 def test_a_crd_that_is_being_deleted_is_the_cause_in_any_phase(phase: str) -> None:
     owned = {"owned": [{"name": "a.example.com"}, {"name": "b.example.com"}]}
