@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import (
@@ -28,129 +28,24 @@ from olmkit.apis.python import bases
 from olmkit.apis.python.field_constraints import FactReader, Facts
 from olmkit.apis.python.literals import Literals, format_expression
 from olmkit.apis.python.names import Module, Names
-
-_KINDS = ("olmkit", "olmkit.runtime", "olmkit.runtime.kinds")
-_OURS: dict[str, TypeExpression] = {
-    "Int32": Scalar("integer", "int32"),
-    "Int64": Scalar("integer", "int64"),
-    **{
-        name: WellKnown(name)
-        for name in (
-            "Quantity",
-            "IntOrString",
-            "RawExtension",
-            "JSON",
-            "Duration",
-            "Time",
-            "MicroTime",
-            "ObjectMeta",
-            "Condition",
-        )
-    },
-}
-_PLAIN: dict[str, TypeExpression] = {
-    "builtins.bool": Scalar("boolean"),
-    "builtins.str": Scalar("string"),
-    "builtins.bytes": Scalar("string", "byte"),
-    "builtins.int": Scalar("integer"),
-    "builtins.float": Scalar("number"),
-    "datetime.datetime": Scalar("string", "date-time"),
-    "datetime.timedelta": Scalar("string"),
-    **{f"{module}.{name}": kind for module in _KINDS for name, kind in _OURS.items()},
-}
-_TYPING = ("typing", "typing_extensions")
-# Names that users write before they import them → the import.
-_ORIGINS: Final = {
-    **{
-        name: f"from {module} import {name}"
-        for module, found in (
-            ("olmkit.runtime", (*_OURS, "CustomResource", "Model")),
-            ("typing", ("Annotated", "Any", "ClassVar", "Literal", "Optional", "Union")),
-            ("typing", ("Dict", "FrozenSet", "List", "Set", "Tuple")),
-            ("collections.abc", ("Mapping", "MutableMapping", "Sequence")),
-            ("datetime", ("datetime", "timedelta")),
-            ("dataclasses", ("dataclass",)),
-            ("enum", ("Enum", "IntEnum", "StrEnum")),
-            ("pydantic", ("BaseModel", "HttpUrl", "PositiveInt", "NonNegativeInt")),
-            ("msgspec", ("Struct",)),
-        )
-        for name in found
-    },
-    "msgspec": "import msgspec",
-    "pydantic": "import pydantic",
-    "typing": "import typing",
-}
-
-_PYDANTIC = ("pydantic", "pydantic.types", "pydantic.networks")
-# Pydantic's own names: the type, and its built-in limit.
-_LIMITED: dict[str, tuple[Scalar, tuple[tuple[str, int], ...]]] = {
-    **{
-        f"{prefix}{name}": (Scalar(kind), ((keyword, 0),))
-        for prefix, keyword in (
-            ("Positive", "exclusive minimum"),
-            ("NonNegative", "minimum"),
-            ("Negative", "exclusive maximum"),
-            ("NonPositive", "maximum"),
-        )
-        for name, kind in (("Int", "integer"), ("Float", "number"))
-    },
-    "StrictInt": (Scalar("integer"), ()),
-    "StrictStr": (Scalar("string"), ()),
-    "StrictBool": (Scalar("boolean"), ()),
-    "StrictFloat": (Scalar("number"), ()),
-    "StrictBytes": (Scalar("string", "byte"), ()),
-    "SecretStr": (Scalar("string", "password"), ()),
-    "EmailStr": (Scalar("string", "email"), ()),
-    **{name: (Scalar("string", "uri"), ()) for name in ("AnyUrl", "AnyHttpUrl", "HttpUrl")},
-    **{name: (Scalar("string", "uuid"), ()) for name in ("UUID1", "UUID3", "UUID4", "UUID5")},
-    **{
-        name: (Scalar("string", "date-time"), ())
-        for name in ("AwareDatetime", "NaiveDatetime", "PastDatetime", "FutureDatetime")
-    },
-}
-# Calls that create a limited type; the first argument of the last two is the item type.
-_MAKERS: dict[str, TypeExpression | None] = {
-    "conint": Scalar("integer"),
-    "confloat": Scalar("number"),
-    "constr": Scalar("string"),
-    "conlist": None,
-    "conset": None,
-}
-
-
-def _typing(*names: str) -> frozenset[str]:
-    return frozenset(f"{module}.{name}" for module in _TYPING for name in names)
-
-
-_COLLECTIONS = "collections.abc"
-_LISTS = _typing("List", "Sequence", "Tuple", "Collection", "Iterable") | {
-    "builtins.list",
-    "builtins.tuple",
-    *(f"{_COLLECTIONS}.{name}" for name in ("Sequence", "Collection", "Iterable")),
-}
-_SETS = _typing("Set", "FrozenSet", "AbstractSet") | {
-    "builtins.set",
-    "builtins.frozenset",
-    f"{_COLLECTIONS}.Set",
-}
-_MAPS = _typing("Dict", "Mapping", "MutableMapping") | {
-    "builtins.dict",
-    f"{_COLLECTIONS}.Mapping",
-    f"{_COLLECTIONS}.MutableMapping",
-}
-_WRAPPERS = _typing("Required", "NotRequired", "Final", "ReadOnly")
-_SKIPPED = _typing("ClassVar") | {"dataclasses.InitVar"}
-_UNTYPED = _typing("Any") | {"builtins.object"}
-_ABSENT = frozenset({"msgspec.UnsetType", "msgspec._core.UnsetType"})
-_TOO_DEEP = 60
-
-KNOWN: Final = (
-    frozenset(_PLAIN)
-    | (_LISTS | _SETS | _MAPS | _WRAPPERS | _SKIPPED | _UNTYPED | _ABSENT)
-    | _typing("Annotated", "Optional", "Union", "Literal", "NewType", "TypeAlias", "Generic")
-    | {f"{module}.{name}" for module in _PYDANTIC for name in (*_LIMITED, *_MAKERS)}
+from olmkit.apis.python.type_names import (
+    ABSENT,
+    LIMITED,
+    LISTS,
+    MAKERS,
+    MAPS,
+    PLAIN,
+    PYDANTIC,
+    SETS,
+    SKIPPED,
+    TYPING,
+    UNTYPED,
+    WRAPPERS,
+    import_hint,
+    typing_names,
 )
-"""Dotted names of other libraries that are types."""
+
+_TOO_DEEP = 60
 
 
 @dataclass(slots=True)
@@ -178,24 +73,24 @@ class TypeReader:
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             annotation = _parse(annotation.value) or annotation
         head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
-        return self.dotted(head) in _SKIPPED
+        return self.dotted(head) in SKIPPED
 
     def is_alias(self, value: ast.expr) -> bool:
         """Return whether `X = value` defines a type, such as `str | None` or `list[int]`."""
         match value:
             case ast.Call(func=maker, args=args):
-                return self.dotted(maker) in _typing("NewType") and len(args) == 2
+                return self.dotted(maker) in typing_names("NewType") and len(args) == 2
             case ast.Subscript(value=head):
                 name = self.dotted(head)
-                is_typing = name.startswith(tuple(f"{module}." for module in _TYPING))
-                return is_typing or name in _LISTS | _SETS | _MAPS
+                is_typing = name.startswith(tuple(f"{module}." for module in TYPING))
+                return is_typing or name in LISTS | SETS | MAPS
             case ast.BinOp(op=ast.BitOr()):
                 return all(
                     self._is_absent(one) or self.is_alias(one) for one in _alternatives(value)
                 )
             case ast.Name() | ast.Attribute():
                 dotted = self.dotted(value)
-                if dotted in _PLAIN or self._pydantic(value) in _LIMITED:
+                if dotted in PLAIN or self._pydantic(value) in LIMITED:
                     return True
                 declared = self.names.declared(dotted)
                 return declared is not None and self._is_type(declared)
@@ -233,7 +128,7 @@ class TypeReader:
                 return self._subscript(expression, self.dotted(head), _items(inner), facts)
             case ast.Name() | ast.Attribute():
                 return self._name(expression, self.dotted(expression))
-            case ast.Call(func=maker) if self._pydantic(maker) in _MAKERS:
+            case ast.Call(func=maker) if self._pydantic(maker) in MAKERS:
                 return self._made(expression, self._pydantic(maker))
             case _:
                 return self._refuse(expression, f"`{format_expression(expression)}` is not a type")
@@ -249,17 +144,17 @@ class TypeReader:
         return self.read(inner, facts)
 
     def _name(self, expression: ast.expr, dotted: str) -> TypeExpression:
-        if dotted in _PLAIN:
-            return _PLAIN[dotted]
-        if (limited := self._pydantic(expression)) in _LIMITED:
+        if dotted in PLAIN:
+            return PLAIN[dotted]
+        if (limited := self._pydantic(expression)) in LIMITED:
             return self._limited(expression, limited)
-        if dotted in _LISTS | _SETS | _MAPS:
+        if dotted in LISTS | SETS | MAPS:
             return self._refuse(
                 expression,
                 f"`{format_expression(expression)}` does not declare its item type",
                 "name the type of its items, such as `list[str]` or `dict[str, str]`",
             )
-        if dotted in _UNTYPED:
+        if dotted in UNTYPED:
             return Untyped(f"`{format_expression(expression)}` does not declare its value type")
         declared = self.names.declared(dotted)
         if declared:
@@ -323,11 +218,11 @@ class TypeReader:
     def _pydantic(self, expression: ast.expr) -> str:
         """Return the name of a pydantic object, or an empty string."""
         module, _, name = self.dotted(expression).rpartition(".")
-        return name if module in _PYDANTIC else ""
+        return name if module in PYDANTIC else ""
 
     def _made(self, call: ast.Call, maker: str) -> TypeExpression:
         """Return the type of `conint(ge=1)` and similar calls."""
-        base = _MAKERS[maker]
+        base = MAKERS[maker]
         if base is None:
             if not call.args:
                 return self._refuse(
@@ -340,7 +235,7 @@ class TypeReader:
 
     def _limited(self, expression: ast.expr, name: str) -> TypeExpression:
         """Return the type of `PositiveInt` and similar names."""
-        base, limits = _LIMITED[name]
+        base, limits = LIMITED[name]
         at = self.module.at(expression)
         found = tuple(Constraint(keyword, value, at) for keyword, value in limits)
         return Constrained(base, found) if found else base
@@ -348,21 +243,21 @@ class TypeReader:
     def _subscript(
         self, expression: ast.Subscript, head: str, items: list[ast.expr], facts: Facts | None
     ) -> TypeExpression:
-        if head in _typing("Annotated"):
+        if head in typing_names("Annotated"):
             return self._annotated(items, facts)
-        if head in _typing("Optional"):
+        if head in typing_names("Optional"):
             return self._union(expression, items, facts)
-        if head in _typing("Union"):
+        if head in typing_names("Union"):
             return self._union(expression, items, facts)
-        if head in _typing("Literal"):
+        if head in typing_names("Literal"):
             return self._literal(expression, items)
-        if head in _WRAPPERS and len(items) == 1:
+        if head in WRAPPERS and len(items) == 1:
             return self.read(items[0], facts)
-        if head in _LISTS:
+        if head in LISTS:
             return self._list(expression, head, items)
-        if head in _SETS and len(items) == 1:
+        if head in SETS and len(items) == 1:
             return ListType(self.read(items[0]), is_set=True)
-        if head in _MAPS and len(items) == 2:
+        if head in MAPS and len(items) == 2:
             return self._map(items)
         if self.names.declared(head):
             return self._refuse(
@@ -430,7 +325,7 @@ class TypeReader:
 
     def _is_absent(self, item: ast.expr) -> bool:
         is_none = isinstance(item, ast.Constant) and item.value is None
-        return is_none or self.dotted(item) in _ABSENT
+        return is_none or self.dotted(item) in ABSENT
 
     def _literal(self, expression: ast.expr, items: list[ast.expr]) -> TypeExpression:
         values: list[Any] = []
@@ -465,14 +360,6 @@ class TypeReader:
     def _refuse(self, expression: ast.expr, message: str, hint: str = "") -> Untyped:
         self.findings.add("API006", message, self.module.at(expression), hint=hint)
         return Untyped()
-
-
-def import_hint(name: str) -> str:
-    """Return the import of a name that a module lacks, if it is a known one."""
-    origin = _ORIGINS.get(name.partition(".")[0])
-    if origin is None:
-        return "import it, or declare it in the package"
-    return f"add `{origin}`"
 
 
 def alias_target(value: ast.expr) -> ast.expr:

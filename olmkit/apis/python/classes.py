@@ -8,20 +8,16 @@ belongs to nothing is reported.
 from __future__ import annotations
 
 import ast
-import bisect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from olmkit.apis import docs
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Comment, Marker, MarkerLevel
-from olmkit.apis.markers.reading import read_marker
-from olmkit.apis.markers.table import REGISTRY, VALIDATION
 from olmkit.apis.model import (
     MISSING,
     ApiPackage,
     Choice,
-    Constrained,
     Declaration,
     Field,
     Named,
@@ -31,21 +27,22 @@ from olmkit.apis.model import (
     TypeExpression,
     Untyped,
 )
-from olmkit.apis.python import aliases, bases, literals
 from olmkit.apis.python import annotations as python_annotations
+from olmkit.apis.python import bases, type_names
 from olmkit.apis.python import names as python_names
 from olmkit.apis.python.annotations import TypeReader
 from olmkit.apis.python.bases import Sort
-from olmkit.apis.python.comments import Claim, Comments, Group
-from olmkit.apis.python.field_constraints import Facts, UnreadDefault
+from olmkit.apis.python.comments import Claim, Comments
+from olmkit.apis.python.docstrings import is_docstring, read_docstring
+from olmkit.apis.python.fields import FieldReader
 from olmkit.apis.python.names import Module, Names
-from olmkit.base.diagnostics import Diagnostic, Location, Related
+from olmkit.apis.python.source_markers import SourceMarkers
+from olmkit.base.diagnostics import Diagnostic, Related
 
 _OTHER_FORMS = ("tag", "tag_field", "array_like")
 # Type cannot be expressed in a CRD, type is unknown, type is declared twice; metadata and
 # defaults that do not reach the CRD.
 _ABOUT_TYPES = frozenset({"API006", "API007", "API008", "API033", "API034"})
-_OWN_DEFAULTS = frozenset({"kubebuilder:default", "default", "olmkit:nodefault"})
 _KIND_FIELDS = {"api_version", "kind", "metadata"}
 
 
@@ -93,8 +90,8 @@ class ModuleReader:
             node.lineno for node in ast.walk(self.module.tree) if isinstance(node, ast.stmt)
         )
         self._read_body(self.module.tree.body, 0)
-        self._read_rest()
-        self.package_markers = self._markers(
+        self._comment_markers().assign_rest()
+        self.package_markers = self._comment_markers().read(
             sorted(self.package_comments, key=lambda comment: comment.at.line or 0),
             MarkerLevel.PACKAGE,
         )
@@ -125,6 +122,16 @@ class ModuleReader:
     def _types(self) -> TypeReader:
         return TypeReader(self.module, self.names, self.findings)
 
+    def _comment_markers(self) -> SourceMarkers:
+        return SourceMarkers(
+            self.module, self.comments, self.findings, self.package_comments, self.starts
+        )
+
+    def _field_reader(self) -> FieldReader:
+        return FieldReader(
+            self.module, self.comments, self.names, self.findings, self._comment_markers()
+        )
+
     # Types that are not models
 
     def _read_type_statement(self, statement: ast.stmt, after: int) -> None:
@@ -148,7 +155,7 @@ class ModuleReader:
                 at=self.module.at(statement),
                 type=self._types().read(python_annotations.alias_target(value)),
                 doc=docs.clean(claim.doc()),
-                markers=tuple(self._type_markers(claim)),
+                markers=tuple(self._comment_markers().of_type(claim)),
             )
         )
 
@@ -162,12 +169,15 @@ class ModuleReader:
         claim = self.comments.claim(
             start, node.col_offset + 1, after, inner=range(start, node.lineno)
         )
-        found = [*self._type_markers(claim), *self._markers(self._opening(node), MarkerLevel.TYPE)]
+        found = [
+            *self._comment_markers().of_type(claim),
+            *self._comment_markers().read(self._comment_markers().opening(node), MarkerLevel.TYPE),
+        ]
         doc = self._docstring(node)
         if doc is None:
             doc = docs.clean(claim.doc())
         self._of(Named(self.module.name, node.name)).declare_class(node, sort, doc, tuple(found))
-        self._warn_dangling(node)
+        self._comment_markers().warn_dangling(node)
 
     def declare_class(
         self, node: ast.ClassDef, sort: Sort, doc: str, found: tuple[Marker, ...]
@@ -214,7 +224,7 @@ class ModuleReader:
                 NamedType(name=name, at=at, type=self._enumeration(node), doc=doc, markers=found)
             )
             return
-        fields = tuple(self._fields(node))
+        fields = tuple(self._field_reader().of_class(node))
         is_kind = self._is_kind(node, fields)
         if is_kind:
             fields = tuple(_without_default(one) for one in fields)
@@ -282,7 +292,7 @@ class ModuleReader:
                     "API007",
                     f"`{base.id}` is neither declared nor imported in this module",
                     self.module.at(base),
-                    hint=python_annotations.import_hint(base.id),
+                    hint=type_names.import_hint(base.id),
                 )
                 continue
             self.findings.add(
@@ -332,256 +342,14 @@ class ModuleReader:
             values.append(value)
         return Choice(Scalar(kind), tuple(dict.fromkeys(values)))
 
-    # Fields
-
-    def _fields(self, node: ast.ClassDef) -> Iterator[Field]:
-        rename = aliases.class_renaming(
-            self.names, bases.ancestry(self.names, self.module, node), self.findings
-        )
-        after = node.body[0].lineno - 1 if node.body else node.lineno
-        if _is_text(node.body[0]):
-            after = node.body[0].end_lineno or after
-        else:
-            # The header may have several lines; comments in it do not belong to a field.
-            after = max((base.end_lineno or 0 for base in node.bases), default=0)
-            after = max(after, node.lineno)
-        for index, statement in enumerate(node.body):
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                following = node.body[index + 1] if index + 1 < len(node.body) else None
-                name = statement.target.id
-                found = self._field(statement, name, following, after, rename(name))
-                if found:
-                    yield found
-            elif isinstance(statement, ast.Assign):
-                self._warn_plain(statement)
-            elif isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
-                self._warn_inner(statement)
-            after = statement.end_lineno or after
-
-    def _field(
-        self,
-        statement: ast.AnnAssign,
-        name: str,
-        following: ast.stmt | None,
-        after: int,
-        json_name: str,
-    ) -> Field | None:
-        claim = self.comments.claim(statement.lineno, statement.col_offset + 1, after)
-        reader = self._types()
-        if (
-            name.startswith("_")
-            or name == "model_config"
-            or reader.is_skipped(statement.annotation)
-        ):
-            return None
-        found = self._markers(
-            [c for group in claim.groups() for c in group.markers(self.module.path)],
-            MarkerLevel.FIELD,
-        )
-        facts = Facts()
-        is_opaque = any(m.name == VALIDATION + "Schemaless" for m in found)
-        # The type of a field without a schema does not matter.
-        of_type = replace(reader, findings=Findings()) if is_opaque else reader
-        kind = of_type.read(statement.annotation, facts)
-        if statement.value is not None:
-            self._read_value(statement.value, reader, facts)
-        if facts.is_excluded:
-            return None
-        if facts.unread_default is not None and not any(m.name in _OWN_DEFAULTS for m in found):
-            self._warn_default(name, facts.unread_default)
-        if facts.constraints:
-            kind = Constrained(kind, tuple(facts.constraints))
-        written, read = facts.alias or json_name, facts.read_as or (json_name,)
-        if written not in read:
-            self.findings.add(
-                "API017",
-                f"`{name}` is written as `{written}` and read as `{read[0]}`",
-                self.module.at(statement.target),
-                hint="use one name, with `alias`",
-            )
-        return Field(
-            name=name,
-            json_name=written,
-            type=kind,
-            at=self.module.at(statement.target),
-            is_optional=facts.is_optional,
-            default=facts.default,
-            doc=self._field_doc(following, facts, claim),
-            title=facts.title,
-            example=facts.example,
-            markers=tuple(found),
-        )
-
-    def _warn_default(self, name: str, default: UnreadDefault) -> None:
-        self.findings.add(
-            "API034",
-            f"the default of `{name}`, `{default.text}`, is computed, so the CRD does not have it: "
-            "the API server leaves the field empty, and the model fills it",
-            default.at,
-            hint="write a literal, or a marker `+kubebuilder:default=…` above the field; "
-            "`+olmkit:nodefault` when only the model shall have it",
-        )
-
-    def _read_value(self, value: ast.expr, reader: TypeReader, facts: Facts) -> None:
-        if isinstance(value, ast.Call):
-            name = self._dotted(value.func)
-            if name.rpartition(".")[2] in ("Field", "field", "ib"):
-                reader.facts.call(value, facts)
-                return
-        reader.facts.default(value, facts)
-
-    def _field_doc(self, following: ast.stmt | None, facts: Facts, claim: Claim) -> str:
-        if following is not None and _is_text(following):
-            return self._words(following)
-        if facts.description:
-            return docs.from_docstring(facts.description)
-        return docs.clean(claim.doc())
-
     def _docstring(self, node: ast.ClassDef) -> str | None:
-        return self._words(node.body[0]) if node.body and _is_text(node.body[0]) else None
-
-    def _words(self, statement: ast.stmt) -> str:
-        """Return the text of a docstring; report markers in it, which have no effect."""
-        text = statement.value.value  # type: ignore[attr-defined]
-        if not literals.is_text(text):
-            self.findings.add(
-                "API002",
-                "the docstring contains an unpaired surrogate, which is not a character",
-                self.module.at(statement),
-                hint="write the character itself",
-            )
-            return ""
-        for offset, line in enumerate(text.splitlines()):
-            stripped = line.strip()
-            if docs.is_marker_line(line) and REGISTRY.levels(stripped[1:]):
-                at = Location(path=self.module.path, line=statement.lineno + offset)
-                self.findings.add(
-                    "API022",
-                    f"`{stripped}` is in a docstring, where markers are not read",
-                    at,
-                    hint="write it as a comment: `# " + stripped + "`",
-                )
-        return docs.from_docstring(text)
-
-    def _warn_plain(self, statement: ast.Assign) -> None:
-        for target in statement.targets:
-            if isinstance(target, ast.Name) and not target.id.startswith("_"):
-                if target.id == "model_config":
-                    continue
-                self.findings.add(
-                    "API021",
-                    f"`{target.id}` has no annotation and is not a field of the API",
-                    self.module.at(target),
-                    hint=f"write `{target.id}: <type> = …`, or `ClassVar` if this is intended",
-                )
-
-    def _warn_inner(self, statement: ast.stmt) -> None:
-        for inner in ast.walk(statement):
-            if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
-                self.findings.add(
-                    "API021",
-                    f"`{inner.target.id}` is in an inner block and is not a field of the API",
-                    self.module.at(inner.target),
-                    hint="declare it in the class itself, with or without a default",
-                )
-
-    # Comments and markers
-
-    def _opening(self, node: ast.ClassDef) -> list[Comment]:
-        """Return markers between the class line and its first statement, which belong to the type.
-
-        Without a docstring, the groups of the first statement belong to that statement.
-        """
-        first = node.body[0]
-        lines = range(node.lineno + 1, first.lineno)
-        groups = [group for group in self.comments.groups if group.first in lines]
-        if not _is_text(first):
-            # The near group and the documentation belong to the first field.
-            keep = 2 if groups and groups[-1].last == first.lineno - 1 else 1
-            groups = groups[:-keep]
-        return [c for group in groups for c in group.markers(self.module.path)]
-
-    def _type_markers(self, claim: Claim) -> Iterator[Marker]:
-        """Return markers above a type; markers of the near group for packages move there."""
-        path = self.module.path
-        for comment in claim.near.markers(path) if claim.near else ():
-            at_type = REGISTRY.find(comment.text, MarkerLevel.TYPE)
-            if at_type is None and REGISTRY.find(comment.text, MarkerLevel.PACKAGE):
-                self.package_comments.append(comment)
-            else:
-                yield from self._markers([comment], MarkerLevel.TYPE)
-        for group in claim.docs:
-            yield from self._markers(group.markers(path), MarkerLevel.TYPE)
-
-    def _markers(self, found: Iterable[Comment], level: MarkerLevel) -> list[Marker]:
-        read_markers = (read_marker(comment, level, self.findings) for comment in found)
-        return [marker for marker in read_markers if marker]
-
-    def _warn_dangling(self, node: ast.ClassDef) -> None:
-        """Report groups inside a model that belong to no field: their markers are lost."""
-        first = node.body[0]
-        methods = [m for m in node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        for group in self.comments.unclaimed():
-            if not self._is_inside(group, node):
-                continue
-            self.comments.drop(group)
-            is_opening = group.first < first.lineno and _is_text(first)  # read as the type's own
-            if not is_opening and not any(self._is_inside(group, method) for method in methods):
-                self._warn_lost(group, "not above a field")
-
-    def _is_inside(
-        self, group: Group, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    ) -> bool:
-        """Return whether a comment group is in the body of a class or function."""
-        end = node.end_lineno or node.lineno
-        if group.first <= node.lineno:
-            return False
-        if group.first <= end:
-            return True
-        between = bisect.bisect_left(self.starts, group.first) - bisect.bisect_right(
-            self.starts, end
+        return (
+            read_docstring(node.body[0], self.module, self.findings)
+            if node.body and is_docstring(node.body[0])
+            else None
         )
-        return group.column > node.col_offset + 1 and between <= 0
-
-    def _warn_lost(self, group: Group, where: str) -> None:
-        for comment in group.markers(self.module.path):
-            if REGISTRY.levels(comment.text):
-                self.findings.add(
-                    "API005",
-                    f"`+{REGISTRY.name(comment.text)}` is {where} and is not read",
-                    comment.at,
-                    hint="put it directly above what it belongs to",
-                )
-
-    def _read_rest(self) -> None:
-        """Assign unclaimed comments to the package, except inside functions."""
-        functions = [
-            node
-            for node in ast.walk(self.module.tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        ]
-        for group in self.comments.unclaimed():
-            if not any(self._is_inside(group, function) for function in functions):
-                self.package_comments.extend(group.markers(self.module.path))
-        for line in self.comments.trailing:
-            comment = line.marker(self.module.path)
-            if comment and REGISTRY.levels(comment.text):
-                self.findings.add(
-                    "API005",
-                    f"`+{REGISTRY.name(comment.text)}` is after code and is not read",
-                    comment.at,
-                    hint="put it on a separate line above",
-                )
 
 
 def _without_default(one: Field) -> Field:
     """Return the field of a kind; a status has no default, because the operator writes it."""
     return replace(one, default=MISSING) if one.json_name == "status" else one
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )

@@ -16,8 +16,7 @@ from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Marker, is_ours
 from olmkit.apis.markers.table import REGISTRY, VALIDATION
 from olmkit.apis.model import ApiPackage, Declaration, Named, Sources, Struct
-from olmkit.apis.python import aliases, bases, field_constraints, import_order
-from olmkit.apis.python import annotations as python_annotations
+from olmkit.apis.python import aliases, bases, field_constraints, import_order, type_names
 from olmkit.apis.python.classes import ModuleReader
 from olmkit.apis.python.comments import Comments
 from olmkit.apis.python.names import Module, Names, read_names
@@ -28,7 +27,7 @@ from olmkit.base.tree import Tree
 # No hand-written module is longer; a generated one is not an API.
 MAX_SOURCE_SIZE = 4 * 1024 * 1024
 
-_KNOWN = bases.KNOWN | field_constraints.KNOWN | aliases.KNOWN | python_annotations.KNOWN
+_KNOWN = bases.KNOWN | field_constraints.KNOWN | aliases.KNOWN | type_names.KNOWN
 
 
 def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
