@@ -201,8 +201,7 @@ def _show_path(app: App, done: Upgraded) -> None:
     elif done.explanation.is_ready:
         for note in done.notes:
             app.terminal.note(f"note: {note}")
-        known = "known" if done.notes else "offered"
-        app.terminal.note(f"no newer version is {known}")
+        app.terminal.note(f"no newer version is {'offered' if done.is_known else 'known'}")
 
 
 def _value(done: Upgraded) -> dict[str, object]:

@@ -48,7 +48,8 @@ Announce = Callable[[UpgradePlan], None]
 class Upgraded:
     """The previous version, the versions in between, and the final state.
 
-    `notes`: reasons why more versions may exist.
+    `is_known`: the catalog was read, so that there are no other versions. `notes`: reasons why more
+    versions may exist, or why there is none.
     """
 
     package: str
@@ -56,6 +57,7 @@ class Upgraded:
     hops: tuple[str, ...]
     explanation: Explanation
     notes: tuple[str, ...] = ()
+    is_known: bool = True
 
 
 async def upgrade(
@@ -96,9 +98,13 @@ async def upgrade(
     before, hops = plan.before, list[str]()
 
     def upgraded(found: Explanation) -> Upgraded:
-        notes = plan.notes if not plan.is_known else ()
         return Upgraded(
-            package=plan.package, before=before, hops=tuple(hops), explanation=found, notes=notes
+            package=plan.package,
+            before=before,
+            hops=tuple(hops),
+            explanation=found,
+            notes=plan.absent if plan.is_known else plan.notes,
+            is_known=plan.is_known,
         )
 
     # An InstallPlan that waits may be for a later version than the requested one.

@@ -53,7 +53,8 @@ class UpgradePlan:
     """The path of an upgrade from `before`; without hops if there is no newer version.
 
     `brings` is the preview of the last hop, `has` that of the installed CSV. `is_known`: the
-    catalog was read, so that all hops are known; `pinned` is its pinned image.
+    catalog was read, so that all hops are known; `pinned` is its pinned image. `absent` is a note
+    that the catalog does not have the installed version.
     """
 
     package: str
@@ -66,6 +67,7 @@ class UpgradePlan:
     notes: tuple[str, ...] = ()
     is_known: bool = False
     pinned: str = ""
+    absent: tuple[str, ...] = ()
 
 
 async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> UpgradePlan:
@@ -111,9 +113,26 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         except InputError as error:
             raise (as_olm_approves(error, subscription) if before else error) from None
         notes += await fit.notes(reader, seen, first.manifests, before)
-    notes = (*await _health_note(reader, seen, key.package, before), *also, *notes)
+    absent = () if hops or not before else _absence_note(channel, key, before)
+    notes = (*await _health_note(reader, seen, key.package, before), *also, *notes, *absent)
     made = plan_of(seen, key.package, before, hops, brings, notes)
-    return replace(made, is_known=True, pinned=shelf.pinned)
+    return replace(made, is_known=True, pinned=shelf.pinned, absent=absent)
+
+
+def _absence_note(channel: Channel, key: SubscriptionKey, before: str) -> tuple[str, ...]:
+    """Return a note that the catalog does not have the installed version, from which it upgrades.
+
+    The catalog may be older than the installed version.
+    """
+    if before in channel.entries:
+        return ()
+    newest = upgrades.newest(upgrades.order(channel))
+    head = f", whose newest version is `{newest.name}`" if newest else ""
+    note = (
+        f"channel `{channel.name}` of the catalog `{key.catalog_namespace}/{key.catalog}`{head}, "
+        f"has neither `{before}` nor an upgrade from it"
+    )
+    return (note,)
 
 
 async def _health_note(
@@ -252,10 +271,21 @@ def poll_interval(source: Manifest | None) -> str:
 
 
 def _channel(catalog: Model, key: SubscriptionKey) -> Channel:
-    package = catalog.chosen(key.package)[0]
+    """Return the channel that a Subscription follows; raise `InputError` if it does not exist."""
+    place = f"the catalog `{key.catalog_namespace}/{key.catalog}`"
+    package = catalog.packages.get(key.package)
+    if package is None:
+        raise InputError(
+            f"{place} does not have the package `{key.package}`, so it offers no upgrade",
+            hint="publish a catalog that has the package, or let the Subscription name another one",
+        )
     name = key.channel or package.default_channel
     if name not in package.channels:
-        raise InputError(f"package `{package.name}` has no channel `{key.channel}`")
+        there = ", ".join(f"`{one}`" for one in sorted(package.channels))
+        raise InputError(
+            f"package `{package.name}` of {place} has no channel `{name}`",
+            hint=f"it has {there}: change `channel` of the Subscription",
+        )
     return package.channels[name]
 
 

@@ -28,6 +28,8 @@ _EXEC = re.compile(
     r'exec:? "(?P<program>[^"]+)":? (?:stat [^:]+: )?'
     r"(?P<why>[^:]+(?:: executable file not found[^:]*)?)"
 )
+# What controller-runtime, client-go and kooper print.
+_LEASE_LOST = re.compile(r"leader(?:ship| election)? lost|failed to renew lease", re.IGNORECASE)
 _ROOT = re.compile(
     r"container has runAsNonRoot and image (?:will run as root"
     r"|has non-numeric user \((?P<user>[^)]*)\))|container's runAsUser breaks non-root policy"
@@ -247,6 +249,11 @@ def _explain_crash(
     hint = f"read its log: `{templates.log_command(pod, status)}`"
     if "exec format error" in said:
         hint = "publish the image for the architecture of the node"
+    elif _LEASE_LOST.search(said):
+        hint = (
+            "check the load of the API server, of etcd and of the node: the operator could not "
+            f"renew its lease in time, and ended; {hint}"
+        )
     return Diagnosis(
         cause="container-crashes",
         message=f"container `{name}` of pod `{objects.name(pod)}` ends {how}"

@@ -145,6 +145,21 @@ def test_a_program_of_another_architecture_is_named() -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "error executing: leadership lost",
+        'problem running manager {"error": "leader election lost"}',
+        "failed to renew lease apps/cache: timed out waiting for the condition",
+    ],
+)
+def test_an_operator_that_loses_its_lease_points_to_the_api_server(line: str) -> None:
+    found = required(status(WAITS, ENDED), logs={"apps/p/manager": f"started\n{line}\n"})
+
+    assert found.hint.startswith("check the load of the API server, of etcd and of the node: ")
+    assert "kubectl logs --previous" in found.hint
+
+
+@pytest.mark.parametrize(
     ("message", "said"),
     [
         ('runc create failed: exec: "/manager": stat /manager: no such file or directory: unknown',
