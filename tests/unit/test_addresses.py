@@ -31,6 +31,7 @@ ELSEWHERE = {
     # Readers of sources: through the whole that they are part of.
     "apis/crds/kind_checks.py": "unit/apis/crds/test_manifests.py",
     "apis/crds/schema_*.py": "unit/apis/crds/test_schema.py",
+    "apis/crds/struct_fields.py": "unit/apis/crds/test_schema.py",
     "apis/crds/well_known.py": "unit/apis/crds/test_schema.py",
     "apis/go/*.py": "unit/apis/go/test_parser.py",
     "apis/markers/*.py": "unit/apis/markers/test_language.py",

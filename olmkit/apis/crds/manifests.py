@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olmkit.apis.crds import kind_checks, schema_checks, source_positions
-from olmkit.apis.crds.schema import Options, SchemaBuilder
+from olmkit.apis.crds.schema import SchemaBuilder
+from olmkit.apis.crds.schema_options import Options
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Marker
 from olmkit.apis.model import ApiPackage, Sources, Struct

@@ -15,6 +15,9 @@ from typing import Any, assert_never
 from olmkit.apis import docs
 from olmkit.apis.crds import flatten, schema_markers, well_known
 from olmkit.apis.crds.flatten import RULES, Schema, TypesDifferError
+from olmkit.apis.crds.schema_limits import is_of_type, limit_keywords, require_content
+from olmkit.apis.crds.schema_options import Options
+from olmkit.apis.crds.struct_fields import StructFields
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers.table import VALIDATION
 from olmkit.apis.model import (
@@ -36,43 +39,18 @@ from olmkit.apis.model import (
     Untyped,
     WellKnown,
 )
-from olmkit.base.diagnostics import Location, Related, Severity
+from olmkit.base.diagnostics import Location
 
 # The limit of an object is 1.5 MB; no object has more fields than this.
 MAX_FIELDS = 50_000
 # Nested models and base classes; real sources have fewer levels.
 MAX_DEPTH = 100
 
-_REQUIRED = (VALIDATION + "Required", "required", "k8s:required")
-_OPTIONAL = (VALIDATION + "Optional", "optional", "k8s:optional")
 _DEFAULTS = ("kubebuilder:default", "default", "olmkit:nodefault")
 # The part of a declared type that markers of a field see.
 _VISIBLE = ("type", "format")
 # The schema of the declared item type, next to the items of a list until markers are applied.
 _WHOLE = "whole"
-_ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The settings of a project. `max_description` is in bytes; 0 drops descriptions.
-
-    `preserve_unknown_fields` is written to the CRD unchanged, for CRDs that were v1beta1 before.
-    `is_strict`: schemas that an API server would refuse are errors. They are not for Go sources,
-    because the reference generator writes them, and patches of an overlay can fix them.
-    """
-
-    allow_dangerous_types: bool = False
-    embedded_object_meta: bool = False
-    infer_defaults: bool = True
-    max_description: int | None = None
-    preserve_unknown_fields: bool | None = None
-    is_strict: bool = False
-
-    @property
-    def severity(self) -> Severity:
-        """Return the severity of a problem for which an API server would refuse a schema."""
-        return Severity.ERROR if self.is_strict else Severity.WARNING
 
 
 @dataclass(slots=True)
@@ -85,6 +63,10 @@ class SchemaBuilder:
     _done: dict[Named, Schema] = field(default_factory=dict)
     _sizes: dict[Named, int] = field(default_factory=dict)
     _open: list[Named] = field(default_factory=list)
+
+    @property
+    def _fields(self) -> StructFields:
+        return StructFields(self.sources, self.findings)
 
     def kind(self, kind: Struct) -> Schema:
         """Return the schema of a kind, as in a CRD."""
@@ -178,7 +160,7 @@ class SchemaBuilder:
 
     def _struct(self, struct: Struct, *, is_root: bool = False) -> Schema:
         own: Schema = {"type": "object"}
-        fields = self._own_fields(struct, is_root=is_root)
+        fields = self._fields.own(struct, is_root=is_root)
         properties: Schema = {}
         required: list[str] = []
         rules: list[Schema] = []
@@ -188,7 +170,7 @@ class SchemaBuilder:
                 inlined.append(self._field(one))
                 continue
             properties[one.json_name] = self._field(one)
-            is_required = self.is_required(struct, one)
+            is_required = self._fields.is_required(struct, one)
             if is_required:
                 required.append(one.json_name)
             elif any(marker.name == "k8s:immutable" for marker in one.markers):
@@ -212,12 +194,12 @@ class SchemaBuilder:
         """Yield base classes, each with the fields that the class inherits only from it."""
         if not struct.bases:
             return
-        owners = self._owners(struct.name)
+        owners = self._fields.owners(struct.name)
         left = owners.keys() - own.get("properties", {}).keys()
         for base in struct.bases:
-            self._check_overridden(struct, base)
+            self._fields.check_overridden(struct, base)
             schema = dict(self._declared_schema(base, struct.at))
-            theirs = self._owners(base)
+            theirs = self._fields.owners(base)
             mine = {name for name in left if theirs.get(name) == owners[name]}
             left -= mine
             for key in ("properties", "required"):
@@ -228,30 +210,6 @@ class SchemaBuilder:
             if not schema.get("required", True):
                 del schema["required"]
             yield schema
-
-    def _owners(self, name: Named) -> dict[str, Named]:
-        """Return for each field of a model, by its JSON name, the class that declares it."""
-        return {
-            one.json_name: ancestor.name
-            for ancestor in reversed(self.sources.lineage(name))
-            for one in ancestor.fields
-        }
-
-    def _check_overridden(self, struct: Struct, base: Named) -> None:
-        """Check that a redeclared field keeps its JSON name, else it would be two fields."""
-        lineage = self.sources.lineage(base)
-        before = {one.name: one for ancestor in reversed(lineage) for one in ancestor.fields}
-        for one in struct.fields:
-            first = before.get(one.name, one)
-            if first.json_name != one.json_name:
-                self.findings.add(
-                    "API017",
-                    f"`{one.name}` is `{one.json_name}` here and `{first.json_name}` in a base "
-                    "class",
-                    one.at,
-                    hint="give both the same alias",
-                    related=(Related(first.at, "first declared here"),),
-                )
 
     def _with_parts(
         self, struct: Struct, own: Schema, parts: list[Schema], *, is_root: bool
@@ -265,42 +223,6 @@ class SchemaBuilder:
             self._merge(merged, other, struct.at)
         flatten.set_texts(merged, own)
         return merged
-
-    def _own_fields(self, struct: Struct, *, is_root: bool) -> Iterator[Field]:
-        seen: dict[str, Field] = {}
-        for one in struct.fields:
-            if one.is_inline:
-                yield one
-                continue
-            if is_root and not struct.declares_metadata and one.json_name in _ROOT_FIELDS:
-                continue
-            if one.json_name in seen:
-                self.findings.add(
-                    "API017",
-                    f"the fields `{seen[one.json_name].name}` and `{one.name}` are both "
-                    f"`{one.json_name}` in JSON",
-                    one.at,
-                    hint="give one of them an alias",
-                    related=(Related(seen[one.json_name].at, "first here"),),
-                )
-                continue
-            seen[one.json_name] = one
-            yield one
-
-    def is_required(self, struct: Struct, one: Field) -> bool:
-        """Return whether a field is required; markers take precedence over a default."""
-        names = {marker.name for marker in one.markers}
-        for optional, required in zip(
-            (_OPTIONAL[:1], _OPTIONAL[1:]), (_REQUIRED[:1], _REQUIRED[1:]), strict=True
-        ):
-            if names.intersection(optional):
-                return False
-            if names.intersection(required):
-                return True
-        package = self.sources.package_of.get(struct.name)
-        if package and package.optional_by_default:
-            return False
-        return not one.is_optional
 
     # Fields
 
@@ -316,7 +238,7 @@ class SchemaBuilder:
         self._join_items(seen, one.at)
         self._constrain(one.type, seen)
         if "k8s:required" in names:
-            _require_content(seen, is_reference=isinstance(one.type, TypeReference))
+            require_content(seen, is_reference=isinstance(one.type, TypeReference))
         self._add_words(one, seen)
         if self.options.infer_defaults and not names.intersection(_DEFAULTS):
             self._add_default(one, seen, whole)
@@ -345,9 +267,7 @@ class SchemaBuilder:
             return
         kind = seen.get("type") or (whole or {}).get("type")
         allowed = seen.get("enum") or (whole or {}).get("enum")
-        if (kind and not _is_of_type(one.default, kind)) or (
-            allowed and one.default not in allowed
-        ):
+        if (kind and not is_of_type(one.default, kind)) or (allowed and one.default not in allowed):
             what = (
                 f"one of {', '.join(f'`{v}`' for v in allowed)}" if allowed else f"of type `{kind}`"
             )
@@ -474,7 +394,7 @@ class SchemaBuilder:
             kind = kind.base
 
     def _constraint(self, constraint: Constraint, schema: Schema) -> None:
-        wanted = _keywords(constraint, schema)
+        wanted = limit_keywords(constraint, schema)
         if not wanted:
             self.findings.add(
                 "API009",
@@ -495,60 +415,11 @@ class SchemaBuilder:
             schema[keyword] = value
 
 
-def _keywords(constraint: Constraint, schema: Schema) -> Schema:
-    keyword, value = constraint.keyword, constraint.value
-    kind = schema.get("type")
-    if keyword in ("minimum size", "maximum size"):
-        form = {"string": "Length", "array": "Items", "object": "Properties"}.get(str(kind))
-        if form is None and schema.get("x-kubernetes-int-or-string"):
-            form = "Length"
-        return {keyword[:3] + form: value} if form else {}
-    if keyword == "pattern":
-        return {"pattern": value} if schema_markers.is_textual(schema) else {}
-    if not schema_markers.is_numeric(schema):
-        return {}
-    if kind == "integer" and not float(value).is_integer():
-        return {}
-    if kind == "integer":
-        value = int(value)
-    if keyword == "exclusive minimum":
-        return {"minimum": value, "exclusiveMinimum": True}
-    if keyword == "exclusive maximum":
-        return {"maximum": value, "exclusiveMaximum": True}
-    return {keyword: value}
-
-
 def _keep_rule(name: str) -> Schema:
     return {
         "rule": f"!has(oldSelf.{name}) || has(self.{name})",
         "message": f"field {name} is immutable once set",
     }
-
-
-def _require_content(schema: Schema, *, is_reference: bool) -> None:
-    keyword = {"string": "minLength", "array": "minItems", "object": "minProperties"}.get(
-        str(schema.get("type")), "minProperties" if is_reference else ""
-    )
-    if keyword:
-        schema.setdefault(keyword, 1)
-
-
-def _is_of_type(value: Any, kind: str) -> bool:
-    match kind:
-        case "boolean":
-            return isinstance(value, bool)
-        case "integer":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "number":
-            return isinstance(value, (int, float)) and not isinstance(value, bool)
-        case "string":
-            return isinstance(value, str)
-        case "array":
-            return isinstance(value, list)
-        case "object":
-            return isinstance(value, dict)
-        case _:
-            return True
 
 
 def _size(schema: Any) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 
 from olmkit.apis import csv_markers, roles, webhooks
 from olmkit.apis.crds import manifests
-from olmkit.apis.crds.schema import Options
+from olmkit.apis.crds.schema_options import Options
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import Sources
 from olmkit.apis.python import source

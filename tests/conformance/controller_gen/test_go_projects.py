@@ -18,7 +18,7 @@ import pytest
 
 from olmkit.apis import roles, webhooks
 from olmkit.apis.crds import manifests
-from olmkit.apis.crds.schema import Options
+from olmkit.apis.crds.schema_options import Options
 from olmkit.apis.findings import Findings
 from olmkit.apis.go import source as go_source
 from olmkit.apis.go.source import GoOptions

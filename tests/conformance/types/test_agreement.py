@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from olmkit.apis.crds import manifests
-from olmkit.apis.crds.schema import Options
+from olmkit.apis.crds.schema_options import Options
 from olmkit.apis.findings import Findings
 from olmkit.apis.python import source
 from olmkit.base.tree import Tree

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from olmkit.apis.crds import manifests
-from olmkit.apis.crds.schema import Options
+from olmkit.apis.crds.schema_options import Options
 from olmkit.apis.findings import Findings
 from olmkit.apis.go import source as go_source
 from olmkit.apis.go.packages import Modules

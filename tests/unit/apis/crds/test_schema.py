@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.apis.crds.schema import Options
+from olmkit.apis.crds.schema_options import Options
 from olmkit.apis.crds.well_known import QUANTITY_PATTERN
 
 INT_OR_STRING = {
