@@ -21,9 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from olmkit.base.diagnostics import OlmkitError, RemoteError
-from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import GVK
-from olmkit.runtime.client import Client
 from olmkit.runtime.durations import Duration, seconds
 from olmkit.runtime.metrics import ControllerMetrics, Registry, WorkQueueMetrics
 from olmkit.runtime.traces import PassSpan, Traces
@@ -31,20 +29,11 @@ from olmkit.runtime.watch.cache import Cache
 from olmkit.runtime.watch.handler import Queue
 from olmkit.runtime.watch.source import Ending, Source, Troubled
 from olmkit.runtime.watch.watch_health import REFUSALS
-from olmkit.runtime.work.reconcile import (
-    BlockingReconciler,
-    Reconciler,
-    Request,
-    Result,
-    TerminalError,
-)
+from olmkit.runtime.work.failures import FAULTS, is_terminal, is_unanswered, message_of
+from olmkit.runtime.work.reconcile import BlockingReconciler, Reconciler, Request, Result
+from olmkit.runtime.work.reconciler_check import check_reconciler
 from olmkit.runtime.work.threads import Threads
-from olmkit.runtime.work.workqueue import (
-    CappedLimiter,
-    ExponentialLimiter,
-    RateLimiter,
-    WorkQueue,
-)
+from olmkit.runtime.work.workqueue import CappedLimiter, ExponentialLimiter, RateLimiter, WorkQueue
 
 _LOG = logging.getLogger(__name__)
 
@@ -89,17 +78,6 @@ _MEASURED = 0.5  # seconds between two measurements of unfinished work
 _LATE = 1.0  # seconds between two checks of a rejected watch
 _BREATH = 0.004  # seconds of all workers together before other tasks run
 
-# Errors that would panic in Go: bugs in the program.
-_FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    NameError,
-    RecursionError,
-    TypeError,
-)
-
 
 _NOTED: list[list[Controller]] = []
 
@@ -135,7 +113,7 @@ class Controller:
         self.name = name
         self.settings = settings or ControllerSettings()
         self.need_leader_election = self.settings.need_leader_election
-        _check_reconciler(reconciler)
+        check_reconciler(reconciler)
         for built in _NOTED:
             built.append(self)
         self._reconciler = reconciler
@@ -433,20 +411,22 @@ class Controller:
         seen: dict[str, object] = {**facts, "seconds": round(took, 4)}
         self.metrics.error.inc()
         self.metrics.errors.inc()
-        if _is_terminal(error):
+        if is_terminal(error):
             self.metrics.terminal_errors.inc()
-            _LOG.error("reconcile failed, terminal error", extra=seen | {"error": _words(error)})
+            _LOG.error(
+                "reconcile failed, terminal error", extra=seen | {"error": message_of(error)}
+            )
             return "terminal_error"
         if isinstance(error, OlmkitError):
             # The server's message is enough; a traceback adds nothing.
-            _LOG.error("reconcile failed", extra=seen | {"error": _words(error)})
+            _LOG.error("reconcile failed", extra=seen | {"error": message_of(error)})
         else:
             _LOG.error("reconcile failed", extra=seen, exc_info=error)
-        if isinstance(error, _FAULTS):
+        if isinstance(error, FAULTS):
             self.metrics.panics.inc()
             if not self.settings.recover:
                 raise error
-        own = self._unanswered if self.settings.limiter is None and _is_unanswered(error) else None
+        own = self._unanswered if self.settings.limiter is None and is_unanswered(error) else None
         self.queue.add(request, rate_limited=True, limiter=own, priority=priority)
         return "error"
 
@@ -455,67 +435,7 @@ def _delay(result: Result) -> dict[str, float]:
     return {"requeue_after": result.requeue_after} if result.requeue_after else {}
 
 
-def _check_reconciler(reconciler: object) -> None:
-    """Raise `TypeError` for a reconciler that would fail or do nothing in every reconcile."""
-    name = getattr(reconciler, "__name__", type(reconciler).__name__)
-    if isinstance(reconciler, type):
-        raise TypeError(f"`{name}` is a class: pass an instance of it as the reconciler")
-    work = getattr(reconciler, "reconcile", None)
-    if not callable(work):
-        raise TypeError(f"`{name}` has no method `reconcile(request)`")
-    try:
-        inspect.signature(work).bind(Request(""))
-    except TypeError as error:
-        raise TypeError(f"`{name}.reconcile` cannot be called with a request: {error}") from None
-    except ValueError:
-        pass  # compiled functions have no signature
-    held = vars(reconciler).values() if hasattr(reconciler, "__dict__") else ()
-    if not inspect.iscoroutinefunction(inspect.unwrap(work)) and any(
-        isinstance(one, Client) for one in held
-    ):
-        # Its calls would return coroutines that nothing awaits.
-        raise TypeError(
-            f"`{name}.reconcile` is not `async` and holds a `Client`: "
-            "write `async def reconcile`, or give it a `BlockingClient`"
-        )
-
-
 def _random_id() -> str:
     """Return a UUID that identifies a reconcile in logs, from `random`: it is not secret."""
     digits = f"{random.getrandbits(124):031x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[12:15]}-a{digits[15:18]}-{digits[18:30]}"
-
-
-def _words(error: Exception) -> str:
-    """Return the message of an error; never raise, since the key must be retried."""
-    try:
-        return str(error)
-    except Exception:
-        return type(error).__name__
-
-
-def _is_unanswered(error: BaseException) -> bool:
-    """Return whether the error, or a whole group, comes from unresponsive webhooks."""
-    if isinstance(error, BaseExceptionGroup):
-        return all(_is_unanswered(one) for one in error.exceptions)
-    if isinstance(error, ClusterError):
-        return error.temporary and error.is_of_webhook
-    return error.__cause__ is not None and _is_unanswered(error.__cause__)
-
-
-def _is_terminal(error: BaseException) -> bool:
-    """Return whether the error or its explicit cause is a `TerminalError`.
-
-    In a group, all errors must be terminal, since the others need a retry. An error raised while a
-    terminal error was handled is not terminal.
-    """
-    seen: set[int] = set()
-    found: BaseException | None = error
-    while found is not None and id(found) not in seen:
-        if isinstance(found, TerminalError):
-            return True
-        if isinstance(found, BaseExceptionGroup):
-            return all(_is_terminal(one) for one in found.exceptions)
-        seen.add(id(found))
-        found = found.__cause__
-    return False
