@@ -1,7 +1,7 @@
 """The tests of a module are found by its path: `olmkit/x/y.py` → `tests/unit/x/test_y.py`.
 
 Modules that are tested through another one, or by runs of the program, are in the table. Each
-line of it is needed: the test is there, and no pattern is about modules that have their own.
+of its lines is needed: the test exists, and no pattern is for modules with their own test.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-# Pattern of modules below `olmkit` → the tests below `tests` that hold them to account.
-# Their own file comes first, then the first pattern that fits.
+# Pattern of modules below `olmkit` → their tests below `tests`.
+# A module's own test file takes precedence, then the first pattern that matches.
 ELSEWHERE = {
-    # All rules against inputs that break them; deliberate faults in `test_mutations.py`.
+    # All rules with inputs that violate them; deliberate errors in `test_mutations.py`.
     "rules/catalog*.py": "unit/rules/test_catalog_rules.py",
     "rules/graphs.py": "unit/rules/test_catalog_rules.py",
     "rules/deprecations.py": "unit/rules/test_catalog_rules.py",
@@ -22,7 +22,7 @@ ELSEWHERE = {
     "rules/fixes.py": "unit/rules/test_fixing.py",
     "rules/baselines.py": "unit/jobs/bundle/test_validate.py",
     "rules/*.py": "unit/rules/test_rules.py",
-    # Commands: what they print and write is compared as a whole.
+    # Commands: their output and files are compared as a whole.
     "cli/cluster/*.py": "unit/jobs/cluster_v0/test_install.py",
     "cli/project/explain.py": "unit/cli/test_explain.py",
     "cli/frame/*.py": "unit/cli/test_main.py",
@@ -47,14 +47,14 @@ ELSEWHERE = {
     "catalog/database/*.py": "unit/catalog/database/test_conversion.py",
     "catalog/templates/*.py": "conformance/templates",
     "project/ignores.py": "unit/jobs/bundle/test_validate.py",
-    # Bundles next to each other, submissions, the scorecard.
+    # Comparisons of bundles, submissions, the scorecard.
     "bundle/changes/*.py": "unit/bundle/changes/test_difference.py",
     "bundle/generation/*.py": "unit/bundle/generation/test_generate.py",
     "bundle/package_manifest.py": "unit/rules/test_package_manifests.py",
     "bundle/scorecard/*.py": "unit/jobs/cluster/test_scorecard.py",
     "edges/programs/git.py": "unit/jobs/submission/test_check.py",
     "submission/*.py": "unit/rules/test_submissions.py",
-    # Pages: made of whole catalogs, and held against the model.
+    # Pages: built from whole catalogs, and compared with the model.
     "hub/looks/*.py": "unit/hub/looks/test_pages.py",
     "hub/*.py": "unit/hub/builds/test_all_pages.py",
     "edges/network/hub_server.py": "unit/jobs/hub/test_serve.py",
@@ -72,7 +72,7 @@ ELSEWHERE = {
     "edges/images/docker_engine.py": "e2e/images",
     "edges/images/image_folder.py": "unit/jobs/catalog/mirroring/test_mirror.py",
     "edges/images/registries/upload.py": "unit/edges/images/registries/test_client.py",
-    # OLM: the resolver against its own answers, causes against the objects of real clusters.
+    # OLM: the resolver with its own answers, causes with the objects of real clusters.
     "olm/explain/explanation.py": "unit/olm/explain/test_installs.py",
     "olm/explain/*.py": "golden/why",
     "olm/kinds.py": "unit/olm/test_cluster_state.py",
@@ -104,7 +104,7 @@ ELSEWHERE = {
     "jobs/cluster_v0/*.py": "unit/jobs/cluster_v0/test_install.py",
     "jobs/cluster_v1/*.py": "unit/jobs/cluster_v1/test_extension.py",
     "jobs/validation.py": "unit/jobs/bundle/test_validate.py",
-    # The runtime, and the API server double that answers as the real one does.
+    # The runtime, and the API server double that answers as the real one.
     "edges/programs/keeper/*.py": "unit/edges/programs/keeper/test_marks.py",
     "edges/programs/ansible/installed.py": "unit/hybrid/test_process.py",
     "edges/programs/ansible/run*.py": "unit/hybrid/ansible/test_reconciler.py",
@@ -161,7 +161,7 @@ def test_every_module_has_its_test_by_path_or_a_line_in_the_table(root: Path) ->
         for module in _modules(root)
         if not (root / _own(module)).exists() and _elsewhere(module) is None
     ]
-    assert lost == [], "write `tests/unit/x/test_y.py`, or say in the table what tests it"
+    assert lost == [], "write `tests/unit/x/test_y.py`, or name its test in the table"
 
 
 def test_every_line_of_the_table_is_needed(root: Path) -> None:
@@ -170,10 +170,10 @@ def test_every_line_of_the_table_is_needed(root: Path) -> None:
 
 
 @pytest.mark.parametrize("place", sorted(set(ELSEWHERE.values())))
-def test_what_the_table_names_exists(place: str, root: Path) -> None:
+def test_every_path_in_the_table_exists(place: str, root: Path) -> None:
     assert (root / "tests" / place).exists()
 
 
-def test_most_modules_have_their_own(root: Path) -> None:
+def test_most_modules_have_their_own_test(root: Path) -> None:
     modules = _modules(root)
     assert sum((root / _own(module)).exists() for module in modules) * 2 > len(modules)

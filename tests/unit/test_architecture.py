@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md and the packages themselves say what is in which room."""
+"""ARCHITECTURE.md and the packages describe the contents of each package."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ PACKAGES = sorted(
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_says_what_is_there_and_what_is_not(package: str, root: Path) -> None:
+def test_a_package_describes_its_contents_and_its_limits(package: str, root: Path) -> None:
     doc = ast.get_docstring(ast.parse((root / f"olmkit/{package}/__init__.py").read_text())) or ""
     first, _, second = doc.partition("\n\n")
     assert first.strip()
-    assert second.strip(), "add a second paragraph: where its neighbours are"
+    assert second.strip(), "add a second paragraph: where related code is"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_the_neighbors_that_a_package_names_are_there(package: str, root: Path) -> None:
+def test_packages_that_a_docstring_names_exist(package: str, root: Path) -> None:
     doc = ast.get_docstring(ast.parse((root / f"olmkit/{package}/__init__.py").read_text())) or ""
     for name in re.findall(r"`((?:olmkit\.)?[a-z_0-9]+(?:\.[a-z_0-9]+)+)`", doc):
         parts = name.removeprefix("olmkit.").split(".")
@@ -40,7 +40,7 @@ def test_the_picture_has_every_package(package: str, root: Path) -> None:
 
 
 def _exists(root: Path, parts: list[str]) -> bool:
-    """Return whether there is such a module or package; the last part may be a name in a module."""
+    """Return whether there is such a module or package; the last part can be a name in a module."""
     place = root.joinpath("olmkit", *parts)
     return (
         place.is_dir()
@@ -55,7 +55,7 @@ def _rows(root: Path) -> dict[str, str]:
     return dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE))
 
 
-def test_the_table_of_rooms_has_every_package_and_folder(root: Path) -> None:
+def test_the_table_of_packages_has_every_package_and_directory(root: Path) -> None:
     rows = _rows(root)
     top = {package for package in PACKAGES if "/" not in package}
     assert set(rows) == top
@@ -65,7 +65,7 @@ def test_the_table_of_rooms_has_every_package_and_folder(root: Path) -> None:
             assert f"`{parts[1]}`" in rows[parts[0]], package
 
 
-def test_every_path_that_the_map_names_is_there(root: Path) -> None:
+def test_every_path_in_the_map_exists(root: Path) -> None:
     text = (root / "ARCHITECTURE.md").read_text()
     named = set(re.findall(r"`([a-z_0-9]+(?:/[a-z_0-9.]+)+/?)`", text))
     modules = set(re.findall(r"`((?:olmkit\.)?[a-z_0-9]+(?:\.[a-z_0-9]+)+)`", text))

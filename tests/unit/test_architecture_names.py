@@ -1,6 +1,6 @@
 """One name, one thing: a public class has a name that no other package uses.
 
-Two classes share a name only when the field has one word for both and no module needs both. Each
+Two classes share a name only if the field has one word for both and no module needs both. Each
 such name is in the table, with the modules and the reason. The table has no other lines.
 """
 
@@ -17,7 +17,7 @@ _CATALOG_FORMS = (
 _ROWS = "a row of an index database, and a row of `catalog list`: both are named after their table"
 _PAGES = "`hub.pages` has what a page shows; its classes are named after the part of the page"
 
-# Name → the modules below `olmkit` that declare it, and why.
+# Name → the modules below `olmkit` that declare it, and the reason.
 ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
     "Access": (
         ("edges.images.access_settings", "testing.rbac"),
@@ -167,7 +167,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.fixture(scope="session")
 def shared(root: Path) -> dict[str, tuple[str, ...]]:
-    """The names of public classes that several modules declare."""
+    """Return the names of public classes that several modules declare."""
     found: dict[str, list[str]] = {}
     folder = root / "olmkit"
     for path in sorted(folder.rglob("*.py")):
@@ -186,15 +186,15 @@ def test_a_name_that_two_classes_share_is_in_the_table(shared: dict[str, tuple[s
         for name, modules in shared.items()
         if name not in ALLOWED or not set(modules) <= set(ALLOWED[name][0])
     }
-    assert not new, "name the class by the word of its field, or merge the two"
+    assert not new, "name the class by the term of its field, or merge the two"
 
 
-def test_the_table_has_no_line_too_many(shared: dict[str, tuple[str, ...]]) -> None:
+def test_the_table_has_no_unnecessary_line(shared: dict[str, tuple[str, ...]]) -> None:
     assert {name: modules for name, (modules, _) in ALLOWED.items()} == shared
     assert all(reason for _, reason in ALLOWED.values())
 
 
-def test_no_module_takes_two_classes_of_one_name(root: Path) -> None:
+def test_no_module_imports_two_classes_with_one_name(root: Path) -> None:
     """The reason for which a shared name is allowed: a reader meets one of them at a time."""
     for path in sorted((root / "olmkit").rglob("*.py")):
         tree = ast.parse(path.read_text())

@@ -1,4 +1,4 @@
-"""The code on the pages for authors of operators runs as it is there."""
+"""The code on the pages for authors of operators runs unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOW_TO = "docs/how-to/operator-in-60-lines.md"
 
 
 def _files(page: Path) -> dict[str, str]:
-    """The files that a page tells its reader to save."""
+    """Return the files that a page tells its reader to save."""
     return dict(FILE.findall(page.read_text()))
 
 
@@ -76,13 +76,13 @@ def test_the_operator_in_60_lines_is_all_that_a_project_needs(
     begin = next(at for at, line in enumerate(typed) if line.startswith("olmkit init"))
     end = next(
         at for at, line in enumerate(typed) if line.startswith("kubectl")
-    )  # a cluster's part
+    )  # the part of a cluster
     said = reader.run("\n".join(typed[begin:end]))
     assert "created config/crd/bases/web.example.com_sites.yaml" in said
 
 
 def _names(page: Path) -> dict[str, Any]:
-    """What the code of a page defines, all of it together but what is kopf's."""
+    """Return the names that the code of a page defines, without the code for kopf."""
     found: dict[str, Any] = {"__name__": page.stem.replace("-", "_")}
     for _, text in BLOCK.findall(page.read_text()):
         code = compile(textwrap.dedent(text), str(page), "exec", dont_inherit=True)
@@ -96,7 +96,7 @@ def _play(
     add: Callable[[Manager], None],
     story: Callable[[Manager], Awaitable[None]],
 ) -> None:
-    """Run `story` next to a manager with the controllers that `add` adds."""
+    """Run `story` with a manager that has the controllers of `add`."""
 
     async def scene() -> None:
         async with asyncio.timeout(30), server.serving():
@@ -117,7 +117,7 @@ async def _until(holds: Callable[[], Any]) -> Any:
     return found
 
 
-def test_the_operator_that_comes_from_kopf_keeps_and_removes_what_is_outside(
+def test_the_operator_from_kopf_keeps_and_removes_external_objects(
     root: Path,
 ) -> None:
     page = _names(root / "docs/explanation/from-kopf.md")
@@ -150,7 +150,7 @@ def test_the_operator_that_comes_from_kopf_keeps_and_removes_what_is_outside(
     _play(server, lambda manager: page["add_controllers"](manager, Store()), story)
 
 
-def test_the_reconciler_that_comes_from_controller_runtime_comes_to_rest(root: Path) -> None:
+def test_the_reconciler_from_controller_runtime_stops_writing(root: Path) -> None:
     page = _names(root / "docs/explanation/from-controller-runtime.md")
     status = frozenset({"status"})
     site = Resource(gvk=page["SITE"], plural="sites", subresources=status)
@@ -171,5 +171,5 @@ def test_the_reconciler_that_comes_from_controller_runtime_comes_to_rest(root: P
     _play(server, page["setup_with_manager"], story)
 
 
-def test_what_the_page_about_the_runtime_says_of_the_queue_is_so(root: Path) -> None:
+def test_the_statements_of_the_runtime_page_about_the_queue_are_true(root: Path) -> None:
     assert "example" in _names(root / "docs/explanation/runtime.md")

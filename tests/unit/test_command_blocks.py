@@ -1,6 +1,6 @@
-"""No command of the documents is untested: each is run, or there is a reason why not.
+"""Every command of the documentation is tested: it runs, or there is a reason why not.
 
-All of them, the examples in the help too, are parsed by the program as it would parse them.
+All of them, including the examples in the help, are parsed by the program.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from olmkit.cli import main
 from tests import page_walks
 from tests.command_blocks import TYPED, Block, Statement, blocks, examples
 
-# Lines of other blocks that only a shell could mean.
+# Lines of other blocks that look like shell commands.
 COMMAND = re.compile(r"^(\$ |(olmkit|make|pip|kubectl|helm|docker|curl) [a-z-])")
-# Languages in which a line can begin so and mean something else.
+# Languages in which a line can begin like a command and mean something else.
 CODE = ("python", "go", "toml", "yaml", "diff")
 IN_CODE = re.compile(r"^[-+ ]*(?:- )?(?:run: |exec )?(olmkit [a-z].*)$", re.MULTILINE)
-# Programs that a document may name: each is known to readers, or the page says where it is from.
+# Programs that a page can name: each is well-known, or the page says where it is from.
 PROGRAMS = {
     "olmkit",
     "kubectl",
@@ -69,19 +69,19 @@ def all_blocks(root: Path) -> list[Block]:
 
 @pytest.fixture(scope="module")
 def typed(all_blocks: list[Block]) -> list[tuple[Block, Statement]]:
-    """All lines that the documents type."""
+    """Return all lines that the documents type."""
     return [(block, one) for block in all_blocks if block.language in TYPED
             for one in block.statements()]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def _any_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Whether a file is there is for the run of the command.
+    # The run of the command checks whether a file exists.
     monkeypatch.setattr(click.Path, "convert", lambda _self, value, *_: Path(value))
 
 
 def parse(words: list[str]) -> None:
-    """Parse as the program does, without running anything; `click.UsageError` for a fault."""
+    """Parse as the program does, without a run; raise `click.UsageError` for an error."""
     command: click.Command = main.root
     context, rest = click.Context(command, info_name="olmkit"), words[1:]
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
@@ -195,10 +195,12 @@ def test_every_line_is_run_or_has_a_reason(
         for block, statement in typed
         if block.page not in walked and not page_walks.reason(block.page, statement.text)
     ]
-    assert open_ends == [], "follow the page in tests/page_walks.py, or say why not"
+    assert open_ends == [], "follow the page in tests/page_walks.py, or add a reason"
 
 
-def test_no_entry_is_about_what_is_gone(root: Path, typed: list[tuple[Block, Statement]]) -> None:
+def test_every_entry_is_about_an_existing_page(
+    root: Path, typed: list[tuple[Block, Statement]]
+) -> None:
     pages = {block.page for block, _ in typed}
     assert {*page_walks.WALKED, *page_walks.WALKED_ELSEWHERE, *page_walks.LEFT_OUT} <= pages
     assert not set(page_walks.WALKED) & set(page_walks.WALKED_ELSEWHERE)

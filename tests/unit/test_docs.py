@@ -1,4 +1,4 @@
-"""The generated pages of the reference are what the program says."""
+"""The generated pages of the reference are up to date."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
         "man_pages",
     ],
 )
-def test_a_page_of_the_reference_is_what_the_program_says(
+def test_a_page_of_the_reference_is_up_to_date(
     page: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -1,4 +1,4 @@
-"""The documentation as a site: links, navigation, versions, and a build that fails on a fault."""
+"""The documentation as a site: links, navigation, versions, and a build that fails on an error."""
 
 from __future__ import annotations
 
@@ -41,11 +41,13 @@ def linked(site: dict[str, Any], folder: Path, page: str, text: str) -> str:
         ("ARCHITECTURE.md", "samples/a.py", f"{SOURCE}/samples/a.py"),
     ],
 )
-def test_links(site: dict[str, Any], tmp_path: Path, page: str, link: str, expected: str) -> None:
+def test_links_are_rewritten(
+    site: dict[str, Any], tmp_path: Path, page: str, link: str, expected: str
+) -> None:
     assert linked(site, tmp_path, page, f"See [`a` it]({link}).") == f"See [`a` it]({expected})."
 
 
-def test_code_is_left_alone(site: dict[str, Any], tmp_path: Path) -> None:
+def test_code_is_unchanged(site: dict[str, Any], tmp_path: Path) -> None:
     text = "```go\nx := a[0](missing)\n```\n"
     assert linked(site, tmp_path, "docs/README.md", text) == text
 
@@ -99,7 +101,7 @@ def test_the_site_is_built_without_a_broken_link(
     assert "olmkit catalog render" in (tmp_path / "out/search.json").read_text()
 
 
-def test_a_folder_with_other_files_is_not_replaced(
+def test_a_directory_with_other_files_is_not_replaced(
     site: dict[str, Any], root: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.txt").write_text("mine")
@@ -108,7 +110,7 @@ def test_a_folder_with_other_files_is_not_replaced(
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
-def test_versions_that_are_published(site: dict[str, Any], tmp_path: Path) -> None:
+def test_published_versions_are_listed(site: dict[str, Any], tmp_path: Path) -> None:
     built, pages = tmp_path / "built", tmp_path / "pages"
     built.mkdir()
     for version in ("0.9.0", "0.10.0", "0.2.1", "0.11.0rc1", "0.9.0"):

@@ -1,6 +1,6 @@
-"""Authors of operators import from `olmkit.runtime` and `olmkit.testing` alone.
+"""Authors of operators only import from `olmkit.runtime` and `olmkit.testing`.
 
-With a `watches.yaml` next to their code, from `olmkit.hybrid` too.
+If their code has a `watches.yaml`, also from `olmkit.hybrid`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _files(root: Path) -> list[Path]:
     ]
 
 
-def test_what_authors_copy_imports_from_the_public_packages(root: Path) -> None:
+def test_code_that_authors_copy_imports_from_the_public_packages(root: Path) -> None:
     deep = {
         f"{path.relative_to(root)}: {module}"
         for path in _files(root)
@@ -41,5 +41,5 @@ def test_what_authors_copy_imports_from_the_public_packages(root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["from olmkit.kube import objects", "+from olmkit.base import x"])
-def test_a_deep_import_is_seen(name: str) -> None:
+def test_a_deep_import_is_detected(name: str) -> None:
     assert IMPORT.findall(name)[0] not in DOORS

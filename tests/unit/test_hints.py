@@ -1,6 +1,6 @@
-"""Commands that hints name exist, with the options that they are named with.
+"""Commands in hints exist and have the options that the hints name.
 
-Looked at: each string of the program that has a command of olmkit in it, what golden cases print,
+The test reads each string of the program with a command of olmkit, the output of golden cases,
 and the pages of the reference.
 """
 
@@ -21,7 +21,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = re.compile(r"`(olmkit(?: [^`]*)?)`")
 _OPTION = re.compile(r"`(--?[a-z][-a-z]*)(?: [^`]*)?`")
 _HINT = re.compile(r"^(?:hint: |\s+\"hint\": )(?P<words>.*)$", re.MULTILINE)
-# The modules whose hints `why` prints; `install`, `upgrade` and `status` print them, too.
+# The modules whose hints `why` prints; `install`, `upgrade` and `status` also print them.
 _EXPLAIN = ("olmkit/olm/explain", "olmkit/olm/v1/explain.py", "olmkit/olm/v1/messages.py",
             "olmkit/olm/v1/catalogs.py")  # fmt: skip
 
@@ -73,7 +73,7 @@ def _arguments(command: click.Command, options: dict[str, click.Option], words: 
 
 
 def _literals(path: Path) -> Iterator[str]:
-    """The strings of a module; what is put into one counts as one word."""
+    """Return the strings of a module; a replacement field counts as one word."""
     tree = ast.parse(path.read_text("utf-8"))
     inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
              for part in ast.walk(node) if part is not node}  # fmt: skip
@@ -123,7 +123,7 @@ def pages() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("where", [sources, outputs, pages])
-def test_each_command_can_be_typed(where: object) -> None:
+def test_each_command_in_a_hint_is_valid(where: object) -> None:
     found = where()  # type: ignore[operator]
     assert len(found) > 10
     wrong = [f"{place}: `{command}`: {said}" for place, command in found
@@ -160,5 +160,5 @@ def test_options_without_a_command_are_those_of_why() -> None:
         ("olmkit catalog init X -c beta", ""),
     ],
 )
-def test_a_wrong_command_is_noticed(command: str, said: str) -> None:
+def test_an_invalid_command_is_detected(command: str, said: str) -> None:
     assert said in problem(command) and bool(said) == bool(problem(command))  # noqa: PT018

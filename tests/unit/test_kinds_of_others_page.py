@@ -1,4 +1,4 @@
-"""The page about kinds that others define: its commands and its code make an operator."""
+"""The page about external kinds: its commands and its code create an operator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def labels(server: ApiServer) -> dict[str, str]:
 
 
 async def labelled(wiring: Any) -> dict[str, str]:
-    """The labels that the page's operator gives a Deployment."""
+    """Return the labels that the page's operator gives a Deployment."""
     async with asyncio.timeout(30), ApiServer.of(KINDS).serving() as server:
         async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
             manager = Manager(cluster, name="tagger")
@@ -49,7 +49,7 @@ async def labelled(wiring: Any) -> dict[str, str]:
             return labels(server)
 
 
-def test_commands_and_code_of_the_page_make_an_operator_that_works(
+def test_commands_and_code_of_the_page_create_an_operator_that_works(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (root / PAGE).read_text()

@@ -1,4 +1,4 @@
-"""The language of what people read: phrases that STYLE.md replaces are not in the repository."""
+"""The language of texts for people: phrases that STYLE.md replaces are not in the repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES = (
     *("tests/**/*.py", "benchmarks/**/*.py", "benchmarks/**/*.md"),
 )
 
-# Phrase → what to write instead. `(?i)` holds for all of them.
+# Phrase → its replacement. `(?i)` applies to all of them.
 PHRASES = {
     r"\b(?<!there )(?:is|are|was|were) no (?!longer\b|more\b|different\b|less\b|way to\b|need\b)"
     r"[a-z`{]": "is not a",
@@ -74,7 +74,7 @@ def files() -> Iterator[Path]:
 
 
 def offences(text: str) -> list[tuple[int, str, str]]:
-    """Line, phrase and what to write instead."""
+    """Return line, phrase and replacement."""
     found = [
         (text.count("\n", 0, match.start()) + 1, match.group(), instead)
         for phrase, instead in PHRASES.items()
@@ -84,7 +84,7 @@ def offences(text: str) -> list[tuple[int, str, str]]:
 
 
 @pytest.mark.parametrize("path", list(files()), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_file_has_plain_english(path: Path) -> None:
+def test_the_file_is_in_plain_english(path: Path) -> None:
     found = offences(path.read_text("utf-8"))
     assert not found, "\n".join(
         f"{line}: `{phrase}` → {instead}" for line, phrase, instead in found

@@ -1,4 +1,4 @@
-"""Tests that need real servers say so, or a run without `--e2e` starts them."""
+"""Tests that need real servers have a mark; without it, a run without `--e2e` starts them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages for users of opm and operator-sdk: what they name exists, here and there."""
+"""The pages for users of opm and operator-sdk: named commands exist, in olmkit and there."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def test_each_command_and_option_of_a_row_exists(program: str, theirs: str, ours
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_each_command_elsewhere_on_a_page_exists(program: str) -> None:
+def test_each_command_of_another_tool_on_a_page_exists(program: str) -> None:
     for line in re.findall(r"^\$ (olmkit .*)$", text_of(program), re.MULTILINE):
         _check(line.split())
 
 
 @pytest.mark.parametrize(("program", "least"), [("opm", 20), ("operator-sdk", 8)])
-def test_the_command_line_names_the_same_commands(program: str, least: int) -> None:
-    """`olmkit` with the words of a program suggests what its page says of one command."""
+def test_the_command_line_suggests_the_same_commands(program: str, least: int) -> None:
+    """`olmkit` with a command of another program suggests the command on the page."""
     asked: set[str] = set()
     for theirs, ours in rows(program):
         words = CODE.findall(theirs)[0].removeprefix(f"{program} ").split()
@@ -86,7 +86,7 @@ def test_the_command_line_names_the_same_commands(program: str, least: int) -> N
             continue
         path = path_of(words)
         if path in asked or not _commands(ours):
-            continue  # the first row of a command says what it is
+            continue  # The first row of a command has its meaning.
         expected = " ".join(_commands(ours)[0][1:])
         meant, *_ = other_names.suggestions("", [program, *path.split()], PATHS)
         assert expected.startswith(meant.partition(" --")[0]), f"{path}: {meant}, not {expected}"

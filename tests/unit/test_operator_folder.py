@@ -1,4 +1,4 @@
-"""The folder `operator/` next to the standard library's module of that name, and its files."""
+"""The directory `operator/` next to the standard library's module of that name, and its files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 from olmkit.jobs.project import generate
 
 
-def test_folder_is_not_a_package(root: Path) -> None:
+def test_the_directory_is_not_a_package(root: Path) -> None:
     assert not (root / "operator/__init__.py").exists()
 
 
-def test_operator_is_the_standard_librarys_also_in_the_root(root: Path) -> None:
+def test_operator_is_the_standard_librarys_module_even_in_the_root(root: Path) -> None:
     code = "import operator; print(operator.__spec__.origin)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
@@ -25,7 +25,7 @@ def test_operator_is_the_standard_librarys_also_in_the_root(root: Path) -> None:
     assert Path(done.stdout.strip()).resolve().is_relative_to(library)
 
 
-def test_operator_is_a_distribution_of_its_own(root: Path) -> None:
+def test_the_operator_is_its_own_distribution(root: Path) -> None:
     project = tomllib.loads((root / "operator/pyproject.toml").read_text())
     assert project["project"]["name"] == "memcached-operator"
     assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == [
@@ -33,20 +33,20 @@ def test_operator_is_a_distribution_of_its_own(root: Path) -> None:
     ]
 
 
-def test_no_test_is_in_the_folder(root: Path) -> None:
+def test_no_test_is_in_the_directory(root: Path) -> None:
     # pytest would register a module `operator` for it.
     assert list((root / "operator").rglob("test*.py")) == []
     assert not (root / "operator/tests").exists()
 
 
-def test_operator_is_imported_by_the_name_of_its_package() -> None:
+def test_the_operator_is_imported_by_the_name_of_its_package() -> None:
     found = importlib.util.find_spec("memcached_operator")
     assert found is not None
     assert found.origin is not None
     assert found.origin.endswith("operator/memcached_operator/__init__.py")
 
 
-def test_config_is_what_the_sources_say(root: Path) -> None:
+def test_the_configuration_is_generated_from_the_sources(root: Path) -> None:
     result = generate.generate(root / "operator", dry_run=True)
     assert [change.path for change in result.changes] == []
     assert result.diagnostics == ()

@@ -1,4 +1,4 @@
-"""`operator/` is what our commands scaffold, and what was written by hand on top of it."""
+"""`operator/` is the scaffold of olmkit with hand-written changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WEBHOOKS = WebhookRequest(
 )
 
 PACKAGE = "memcached_operator"
-# Scaffolded, and changed by hand since: where an author writes.
+# Scaffolded, and changed since then, as authors do.
 WRITTEN = {
     "README.md": "tells of this operator",
     "pyproject.toml": "its version and words; format and lint are the repository's",
@@ -53,13 +53,13 @@ GENERATED = {
     "config/rbac/role.yaml",
     "config/webhook/manifests.yaml",
 }
-# Written by hand next to what is scaffolded.
+# Hand-written files next to scaffolded ones.
 ADDED = {
     f"{PACKAGE}/decisions.py": "what reconciling decides",
     "config/releases/0.0.1/kustomization.yaml": "what is a release's own",
     "config/releases/0.0.2/kustomization.yaml": "what is a release's own",
 }
-# Scaffolded, and not here: the repository has one of each for all of it.
+# Scaffolded, and missing here: the repository has one of each.
 LEFT_OUT = {
     ".gitignore": "the repository's",
     ".pre-commit-config.yaml": "the repository's `make check`",
@@ -101,7 +101,7 @@ def test_the_operator_is_scaffold_and_hand_written_parts(
     assert changed == WRITTEN.keys() | GENERATED
 
 
-def test_another_version_goes_next_to_what_was_written_by_hand(root: Path, tmp_path: Path) -> None:
+def test_another_version_is_added_to_hand_written_code(root: Path, tmp_path: Path) -> None:
     copy = tmp_path / "operator"
     shutil.copytree(root / "operator", copy, ignore=shutil.ignore_patterns(*_PASSING))
     again = ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)

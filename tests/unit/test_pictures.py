@@ -1,4 +1,4 @@
-"""The pictures of the README are what the program draws and prints now."""
+"""The pictures of the README are the current output of the program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 REMAKE = "run `python scripts/pictures.py`"
 
 
-def test_the_pictures_are_current(root: Path) -> None:
+def test_the_pictures_are_up_to_date(root: Path) -> None:
     made = runpy.run_path(str(root / "scripts/pictures.py"))["pictures"]()
     readme = (root / "README.md").read_text()
     for name, text in made.items():
@@ -18,7 +18,7 @@ def test_the_pictures_are_current(root: Path) -> None:
         ElementTree.fromstring(text)  # noqa: S314 - our own
 
 
-def test_a_line_that_is_too_long_is_broken_at_a_space(root: Path) -> None:
+def test_a_line_that_is_too_long_is_wrapped_at_a_space(root: Path) -> None:
     script = runpy.run_path(str(root / "scripts/pictures.py"))
     words = " ".join(["word"] * 40)
     picture = script["terminal"]("a & b", f"\x1b[36mhint\x1b[0m: {words}", "t")

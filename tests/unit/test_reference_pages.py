@@ -1,4 +1,4 @@
-"""The reference of `olmkit.runtime` and `olmkit.testing` has all that authors use."""
+"""The reference of `olmkit.runtime` and `olmkit.testing` has all names that authors use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pages(root: Path) -> dict[str, Any]:
 
 
 def _texts(root: Path) -> dict[str, str]:
-    """What authors copy: scaffolds, the shipped operator, code blocks of the documents."""
+    """Return what authors copy: scaffolds, the shipped operator, code blocks of the documents."""
     files = [
         *root.glob("olmkit/project/templates/**/*.tmpl"),
         *root.glob("operator/**/*.py"),
@@ -32,7 +32,7 @@ def _texts(root: Path) -> dict[str, str]:
 
 
 def _used(text: str) -> set[tuple[str, str]]:
-    """Package and name of each import, and attributes of modules that are imported as a whole."""
+    """Return package and name of each import, and attributes of whole imported modules."""
     found = set()
     for package, listed in _IMPORT.findall(text):
         for one in re.split(r"[,\s]+", listed.split("#")[0].strip("() \n")):
@@ -51,13 +51,13 @@ def test_every_name_that_authors_copy_is_in_the_reference(
             seen += 1
             assert name in known[package], f"{path}: {package}.{name}"
             members = {one.name for one in known[package][name].members}
-            if not known[package][name].source:  # a module as a whole
+            if not known[package][name].source:  # a whole module
                 for attribute in re.findall(rf"(?<![\w.]){name}\.([a-z_]\w*)\(", text):
                     assert attribute in members, f"{path}: {name}.{attribute}"
     assert seen > 50
 
 
-def test_an_import_over_several_lines_is_seen() -> None:
+def test_an_import_over_several_lines_is_detected() -> None:
     text = (
         "from olmkit.runtime import (\n  Client,\n  Result,\n)\nfrom olmkit.testing import rbac\n"
     )
@@ -80,7 +80,7 @@ def test_every_public_name_has_a_docstring(package: str, pages: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("page", ["runtime", "testing", "library"])
-def test_anchors_of_a_page_are_unique_and_reached(
+def test_anchors_of_a_page_are_unique_and_linked(
     page: str, root: Path, pages: dict[str, Any]
 ) -> None:
     text = (root / f"docs/reference/{page}.md").read_text()

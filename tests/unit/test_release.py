@@ -1,4 +1,4 @@
-"""What is released: reproducible, described, and checked against tag and changelog."""
+"""Release artifacts: reproducible, described, and checked against tag and changelog."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def release(root: Path) -> dict[str, Any]:
 
 
 def _copy(root: Path, folder: Path, time: int) -> Path:
-    """The sources in another folder, with other times."""
+    """The sources in another directory, with other times."""
     folder.mkdir(parents=True)
     for name in SOURCES:
         if (root / name).is_dir():
@@ -58,7 +58,7 @@ def _copy(root: Path, folder: Path, time: int) -> Path:
 def twice(
     release: dict[str, Any], root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path]:
-    """Two builds: in different folders, of files with different times."""
+    """Two builds: in different directories, from files with different times."""
     made = []
     for name, time in (("a", 1_000_000_000), ("other/folder", 1_700_000_000)):
         folder = tmp_path_factory.mktemp("release")
@@ -105,19 +105,23 @@ def test_the_source_archive_can_be_built_and_read(twice: tuple[Path, Path]) -> N
     assert not any(name.startswith(("tests/", "operator/", "dist/")) for name in names)
 
 
-def test_the_bill_of_materials_has_what_the_lock_has(twice: tuple[Path, Path], root: Path) -> None:
+def test_the_bill_of_materials_has_the_packages_of_the_lock(
+    twice: tuple[Path, Path], root: Path
+) -> None:
     (path,) = twice[0].glob("olmkit-*.cdx.json")
     document = json.loads(path.read_text())
     component = document["metadata"]["component"]
     assert (component["name"], component["version"]) == ("olmkit", _version(root))
     found = {canonicalize_name(p["name"]): Version(p["version"]) for p in document["components"]}
     assert found.pop(canonicalize_name("olmkit-runtime")) == Version(_version(root))
-    assert {"click", "grpcio", "pydantic", "yarl"} <= set(found)  # with extras, and what they need
+    assert {"click", "grpcio", "pydantic", "yarl"} <= set(
+        found
+    )  # with extras and their dependencies
     assert not {"pytest", "mypy", "olmkit"} & set(found)
     lines = re.findall(
         r"^([\w.-]+)==([\w.]+)", (root / "requirements.lock").read_text(), re.MULTILINE
     )
-    # One package may have a version for each Python.
+    # One package can have a version for each Python.
     locked = {(canonicalize_name(name), Version(version)) for name, version in lines}
     assert set(found.items()) <= locked
 
@@ -145,7 +149,7 @@ def test_olmkit_depends_on_the_runtime_of_its_version(
         release["check"]("v9.9.9")
 
 
-def test_distributions_share_license_and_addresses(root: Path) -> None:
+def test_distributions_share_license_and_urls(root: Path) -> None:
     assert (root / "runtime/LICENSE").read_bytes() == (root / "LICENSE").read_bytes()
     first, second = (
         tomllib.loads((root / name).read_text())["project"]
@@ -171,7 +175,7 @@ def test_classifiers_are_known(project: str, root: Path) -> None:
     )
 
 
-def test_the_changelog_is_one_that_programs_read(release: dict[str, Any], root: Path) -> None:
+def test_the_changelog_is_machine_readable(release: dict[str, Any], root: Path) -> None:
     found = release["changelog"]((root / "CHANGELOG.md").read_text())
     assert found[0].version == "Unreleased"
     assert found[0].changes["Added"]
@@ -204,7 +208,7 @@ def test_a_released_version_has_its_notes(release: dict[str, Any]) -> None:
         ("## [0.2.0] - 2025-02-03", "## [Unreleased]", "must be the first heading"),
     ],
 )
-def test_a_changelog_that_programs_cannot_read_is_refused(
+def test_an_invalid_changelog_is_refused(
     release: dict[str, Any], before: str, after: str, said: str
 ) -> None:
     with pytest.raises(release["ReleaseError"], match=said.replace("[", r"\[")):
@@ -222,13 +226,13 @@ def test_sources_that_are_not_ready_are_refused(
     release: dict[str, Any], root: Path, tag: str, url: str, said: str
 ) -> None:
     if not tag and f"## [{_version(root)}] - " in (root / "CHANGELOG.md").read_text():
-        said = ""  # it is the version that is released
+        said = ""  # the version is the released one
     if said:
         with pytest.raises(release["ReleaseError"], match=said):
             release["check"](tag or f"v{_version(root)}", url)
 
 
-def test_addresses_must_be_those_of_the_repository(release: dict[str, Any], root: Path) -> None:
+def test_urls_must_be_those_of_the_repository(release: dict[str, Any], root: Path) -> None:
     check = release["check"]
     check.__globals__["notes"] = lambda version: version
     urls = tomllib.loads((root / "pyproject.toml").read_text())["project"]["urls"]
@@ -240,7 +244,7 @@ def test_addresses_must_be_those_of_the_repository(release: dict[str, Any], root
 def test_man_pages_can_be_formatted(root: Path) -> None:
     groff = shutil.which("groff")
     if groff is None:
-        pytest.skip("no groff here")
+        pytest.skip("groff is not installed")
     pages = sorted(str(path) for path in (root / "man").glob("*.1"))
     done = subprocess.run(
         [groff, "-man", "-ww", "-Tascii", *pages], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""The samples: projects as olmkit lays them out, current, tested, and quoted in the documents."""
+"""The samples: projects in olmkit's layout, up to date, tested, and quoted in the documents."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ QUOTED = re.compile(
 
 
 @pytest.mark.parametrize("sample", [*SAMPLES, "guides"])
-def test_what_is_generated_is_current(sample: str, root: Path) -> None:
+def test_generated_files_are_up_to_date(sample: str, root: Path) -> None:
     result = generate.generate(root / "samples" / sample, dry_run=True)
     assert [change.path for change in result.changes] == []
     assert result.diagnostics == ()
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_the_bundle_is_current_and_valid(sample: str, root: Path) -> None:
+def test_the_bundle_is_up_to_date_and_valid(sample: str, root: Path) -> None:
     place = root / "samples" / sample
     result = bundles.generate(place, BundleGenerateOptions(version="0.0.1"), dry_run=True)
     assert [change.path for change in result.changes] == []
@@ -45,7 +45,7 @@ def test_the_bundle_is_current_and_valid(sample: str, root: Path) -> None:
 
 
 @pytest.mark.parametrize("sample", [*SAMPLES, "guides"])
-def test_the_tests_of_a_sample_pass_on_the_small_server(sample: str, root: Path) -> None:
+def test_the_tests_of_a_sample_pass_on_the_api_server_double(sample: str, root: Path) -> None:
     place = root / "samples" / sample
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *PLUGINS, "--control-plane=off"],
@@ -66,9 +66,9 @@ def test_code_on_a_page_is_that_of_the_file(page: str, root: Path) -> None:
     for name, link, code in quoted:
         file = root / name
         assert ((root / page).parent / link).resolve() == file
-        assert _lines(code) in _lines(file.read_text()), f"{page} quotes {name} as it was"
+        assert _lines(code) in _lines(file.read_text()), f"{page} quotes {name} in an older version"
 
 
 def _lines(code: str) -> str:
-    """The lines of code; on a page, the formatter changes indentation and empty lines."""
+    """Return the lines of code; on a page, the formatter changes indentation and empty lines."""
     return "".join(f"{line.strip()}\n" for line in code.splitlines() if line.strip())

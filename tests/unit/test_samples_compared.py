@@ -37,7 +37,7 @@ DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def lines_of(*paths: Path) -> int:
-    """Lines of code without comments, docstrings and empty lines."""
+    """Return the lines of code without comments, docstrings and empty lines."""
     files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py"))]
     return sum(_lines(file.read_text()) for file in files)
 
@@ -55,7 +55,7 @@ def _lines(text: str) -> int:
 
 
 def row(root: Path, words: str, column: int) -> int:
-    """The number in a row of the page."""
+    """Return the number in a row of the page."""
     found = re.findall(
         rf"^\| {re.escape(words)} \|(.*)\|$", (root / PAGE).read_text(), re.MULTILINE
     )
@@ -78,7 +78,7 @@ def deploy_image(tmp_path: Path) -> Path:
     return folder
 
 
-def test_lines(root: Path, deploy_image: Path) -> None:
+def test_lines_of_code_are_counted(root: Path, deploy_image: Path) -> None:
     package = deploy_image / "images_operator"
     assert lines_of(package) == row(root, "lines: all", 1)
     assert lines_of(package / "api") == row(root, "lines: types", 1)
@@ -90,7 +90,7 @@ def test_lines(root: Path, deploy_image: Path) -> None:
 
 
 async def rest(server: ApiServer, least: float = 1.0) -> None:
-    """Wait until nothing was requested for a moment."""
+    """Wait until there was no request for a moment."""
     while True:
         before = len(server.requests)
         await asyncio.sleep(least)
@@ -101,7 +101,7 @@ async def rest(server: ApiServer, least: float = 1.0) -> None:
 async def writes(
     server: ApiServer, client: Client, body: dict[str, Any], least: float = 1.0
 ) -> tuple[int, int, int]:
-    """The writes of an operator for a creation, a change and a deletion; not the test's own."""
+    """Return an operator's writes for a creation, a change and a deletion, without the test's own."""
     gvk = GVK(*body["apiVersion"].split("/"), body["kind"])
     key, counts = Request("one", "default"), []
 
@@ -148,7 +148,7 @@ async def counted(project: Path, package: str, body: dict[str, Any], **variables
             return await writes(server, client, body)
 
 
-def test_writes_of_the_memcached_operators(root: Path, deploy_image: Path) -> None:
+def test_writes_of_the_memcached_operators_are_counted(root: Path, deploy_image: Path) -> None:
     image = {"MEMCACHED_IMAGE": "memcached:1.6"}
     for column, project, package in (
         (1, deploy_image, "images_operator"),
@@ -163,7 +163,7 @@ async def store(request: web.Request) -> web.Response:
     return web.json_response({} if request.method == "DELETE" else {"address": "store/one"})
 
 
-def test_writes_for_a_bucket(root: Path) -> None:
+def test_writes_for_a_bucket_are_counted(root: Path) -> None:
     async def story() -> Any:
         async with serving(store) as host:
             project = root / "samples/from-kopf/after"
@@ -178,8 +178,8 @@ def test_writes_for_a_bucket(root: Path) -> None:
     )
 
 
-@pytest.mark.e2e  # kopf takes seconds to start and to end
-def test_writes_of_kopf_for_a_bucket(root: Path, tmp_path: Path) -> None:
+@pytest.mark.e2e  # kopf needs seconds to start and to end
+def test_writes_of_kopf_for_a_bucket_are_counted(root: Path, tmp_path: Path) -> None:
     samples = root / "samples/from-kopf"
 
     async def story() -> Any:

@@ -1,4 +1,4 @@
-"""The repository is its own largest example: what is shipped is what our commands write."""
+"""The repository is its own largest example: shipped files are the output of its commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
-    """A copy of the repository whose shipped parts were built again."""
+    """A copy of the repository whose shipped parts were rebuilt."""
     copy = tmp_path_factory.mktemp("repository")
     shutil.copytree(root / "operator", copy / "operator")
     shutil.copytree(root / "scripts", copy / "scripts")
@@ -41,7 +41,7 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_what_is_shipped_is_what_our_commands_write(rebuilt: Path, root: Path, part: str) -> None:
+def test_shipped_files_are_the_output_of_the_commands(rebuilt: Path, root: Path, part: str) -> None:
     assert _files(rebuilt / part) == _files(root / part)
 
 

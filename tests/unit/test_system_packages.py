@@ -26,7 +26,7 @@ def _run(folder: Path, message: str, failures: int) -> subprocess.CompletedProce
     for name in ("sh", "wc", "sleep", "echo"):
         (folder / name).symlink_to(next(p for p in (Path("/bin") / name, Path("/usr/bin") / name)
                                         if p.exists()))  # fmt: skip
-    # The system's own folders hold apt-get, and perhaps the packages: the script adds two.
+    # The system's own directories have apt-get, and perhaps the packages: the script adds two.
     text = SCRIPT.read_text().replace('PATH="$PATH:/usr/sbin:/sbin"\n', "")
     return subprocess.run(
         ["/bin/sh", "-c", text, "system-packages"],

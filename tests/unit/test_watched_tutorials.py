@@ -27,7 +27,7 @@ def test_the_blocks_of_a_tutorial_work(root: Path, tmp_path: Path, page: str, na
     # The collections come from Ansible Galaxy.
     blocks = [one for one in BLOCK.findall(here) if "make collections" not in one]
     assert len(blocks) >= 4
-    # The program of this checkout, whatever is on the path.
+    # The program of this checkout takes precedence over others on the path.
     script = f'set -eu\nolmkit() {{ "{sys.executable}" -m olmkit "$@"; }}\n' + "".join(blocks)
     done = subprocess.run(
         ["bash", "-c", script],

@@ -1,4 +1,4 @@
-"""The wheels that are released work in an empty environment, without the checkout."""
+"""The released wheels work in an empty environment, without the checkout."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 import grimp
 import pytest
 
-# What an operator's image may have; PyYAML, cryptography and OpenTelemetry come with extras,
-# yamlrocks only makes reading YAML faster where it is.
+# What an operator's image can have; PyYAML, cryptography and OpenTelemetry come with extras,
+# yamlrocks only makes reading YAML faster if it is installed.
 RUNTIME_PACKAGES = {"aiohttp", "msgspec", "prometheus_client", "pydantic", "yarl"}
 OPTIONAL = {"ansible", "cryptography", "opentelemetry", "pytest", "yaml", "yamlrocks"}
 
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory, root: Path) -> tuple[Path, Path]:
-    """That of the tools, and that of the runtime."""
+    """The wheel of the tools and the wheel of the runtime."""
     folder = tmp_path_factory.mktemp("wheel")
     for project in (root, root / "runtime"):
         subprocess.run(
@@ -38,9 +38,7 @@ def _package(wheel: Path) -> set[str]:
     return {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("olmkit/")}
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(
-    wheels: tuple[Path, Path], root: Path
-) -> None:
+def test_the_wheel_only_has_the_package(wheels: tuple[Path, Path], root: Path) -> None:
     names = zipfile.ZipFile(wheels[0]).namelist()
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == {"olmkit"}
@@ -65,7 +63,7 @@ def test_each_file_of_the_package_is_in_one_wheel(wheels: tuple[Path, Path], roo
     assert {"olmkit/__init__.py", "olmkit/py.typed"} <= runtime
 
 
-def test_all_that_the_runtime_imports_is_in_its_wheel(wheels: tuple[Path, Path]) -> None:
+def test_all_imports_of_the_runtime_are_in_its_wheel(wheels: tuple[Path, Path]) -> None:
     held = {
         name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for name in _package(wheels[1])
@@ -86,10 +84,10 @@ def test_all_that_the_runtime_imports_is_in_its_wheel(wheels: tuple[Path, Path])
 
 
 def _environment(folder: Path, packages: tuple[str, ...], wheels: tuple[Path, ...]) -> Path:
-    """The Python of a new environment with `wheels`.
+    """Return the Python of a new environment with `wheels`.
 
-    The `packages` are those of this environment, found by links, so that the test needs no
-    network; olmkit itself comes from the wheels alone.
+    The `packages` are those of this environment, found through links, so that the test needs no
+    network; olmkit itself is only in the wheels.
     """
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin/python"
@@ -139,13 +137,13 @@ def test_the_wheels_work_in_an_empty_environment(
     assert missing.returncode == 2
 
 
-# What `pip install olmkit-runtime` brings.
+# What `pip install olmkit-runtime` installs.
 LEAST = (
     *("aiohappyeyeballs", "aiohttp", "aiosignal", "annotated_types", "attr", "frozenlist"),
     *("idna", "msgspec", "multidict", "prometheus_client", "propcache", "pydantic*"),
     *("typing_extensions.py", "typing_inspection", "yarl"),
 )
-# Every public name, and what an operator in a pod does not have.
+# Every public name, and the modules that an operator in a pod does not have.
 NAMES = """
 import sys
 from olmkit import runtime, testing
@@ -187,7 +185,7 @@ def test_the_runtime_needs_no_tools(wheels: tuple[Path, Path], tmp_path: Path) -
     )
 
 
-def test_an_operator_and_its_test_need_the_runtime_alone(
+def test_an_operator_and_its_test_only_need_the_runtime(
     wheels: tuple[Path, Path], root: Path, tmp_path: Path
 ) -> None:
     testing = (

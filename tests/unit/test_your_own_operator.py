@@ -1,6 +1,6 @@
-"""The author's tutorial is true: its blocks are run in order, but for those on a cluster.
+"""The author's tutorial works: its blocks are run in order, except for those on a cluster.
 
-Those are run by `tests/e2e/cluster/test_your_own_operator.py`.
+`tests/e2e/cluster/test_your_own_operator.py` runs those.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ OBJECTS = st.dictionaries(st.sampled_from("ab~/"), VALUES, max_size=4)
 
 @pytest.mark.property
 @given(OBJECTS, OBJECTS)
-def test_a_merge_patch_turns_the_one_into_the_other(
+def test_a_merge_patch_converts_the_old_object_into_the_new_one(
     old: dict[str, Any], new: dict[str, Any]
 ) -> None:
     assert changes.same(patches.merge_patch(old, changes.merge_patch(old, new)), new)
@@ -29,26 +29,26 @@ def test_a_merge_patch_turns_the_one_into_the_other(
 
 @pytest.mark.property
 @given(OBJECTS, OBJECTS)
-def test_a_json_patch_turns_the_one_into_the_other(
+def test_a_json_patch_converts_the_old_object_into_the_new_one(
     old: dict[str, Any], new: dict[str, Any]
 ) -> None:
     assert changes.same(patches.json_patch(old, changes.json_patch(old, new)), new)
 
 
 @given(OBJECTS)
-def test_nothing_differs_from_itself(value: dict[str, Any]) -> None:
+def test_equal_objects_have_an_empty_patch(value: dict[str, Any]) -> None:
     assert changes.merge_patch(value, value) == {}
     assert changes.json_patch(value, value) == []
 
 
-def test_true_is_not_one() -> None:
+def test_true_differs_from_one() -> None:
     assert changes.merge_patch({"a": 1}, {"a": True}) == {"a": True}
     assert changes.json_patch({"a": [0]}, {"a": [False]}) == [
         {"op": "replace", "path": "/a/0", "value": False}
     ]
 
 
-def test_removing_is_null_in_a_merge_patch() -> None:
+def test_a_merge_patch_removes_with_null() -> None:
     assert changes.merge_patch({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}) == {"a": {"c": None}}
     assert changes.merge_patch({"a": 1}, {"a": None}) == {"a": None}
     assert changes.merge_patch({}, {"a": None}) == {}

@@ -23,7 +23,7 @@ def test_a_new_condition_is_appended_with_the_time() -> None:
     assert found[1]["lastTransitionTime"] == THEN
 
 
-def test_the_time_moves_only_when_the_status_does() -> None:
+def test_the_time_only_changes_with_the_status() -> None:
     found = _there()
     assert not set_condition(found, condition("Available", "True", "Ready", "m"), now=NOW)
     newer = condition("Available", "True", "Ready", "m") | {"lastTransitionTime": NOW}
@@ -45,7 +45,7 @@ def test_the_time_moves_only_when_the_status_does() -> None:
         ),
     ],
 )
-def test_each_other_field_is_overwritten_on_its_own(
+def test_each_other_field_is_overwritten_separately(
     new: conditions.Condition, field: str, value: Any
 ) -> None:
     found = _there()
@@ -54,7 +54,7 @@ def test_each_other_field_is_overwritten_on_its_own(
     assert found[0]["lastTransitionTime"] == THEN
 
 
-def test_the_observed_generation_is_overwritten_even_by_zero() -> None:
+def test_the_observed_generation_is_overwritten_even_with_zero() -> None:
     found = _there(observedGeneration=5)
     assert set_condition(found, condition("Available", "True", "Ready", "m"), now=NOW)
     assert found[0]["observedGeneration"] == 0
@@ -67,7 +67,7 @@ def test_an_absent_condition_is_neither_true_nor_false() -> None:
     assert conditions.is_false(_there(status="False"), "Available")
 
 
-def test_removing_says_whether_it_was_there() -> None:
+def test_removing_returns_whether_the_condition_existed() -> None:
     found = _there()
     assert conditions.remove_condition(found, "Available")
     assert not conditions.remove_condition(found, "Available")
@@ -84,7 +84,9 @@ def test_removing_says_whether_it_was_there() -> None:
         ("A b", "True", "R"),
     ],
 )
-def test_what_the_server_would_refuse_is_refused(type_: str, status: str, reason: str) -> None:
+def test_a_condition_that_the_server_would_refuse_is_refused(
+    type_: str, status: str, reason: str
+) -> None:
     with pytest.raises(ValueError, match="condition"):
         condition(type_, status, reason)
 

@@ -1,4 +1,4 @@
-"""Whether an object has all that is wanted of it."""
+"""Whether an object has all desired fields."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from olmkit.kube import coverage
         ([{"name": "y"}], [{"name": "x"}], False),
     ],
 )
-def test_what_others_add_is_not_a_difference(found: Any, wanted: Any, covered: bool) -> None:
+def test_additional_fields_are_not_a_difference(found: Any, wanted: Any, covered: bool) -> None:
     assert coverage.covers(found, wanted) is covered
 
 
-def test_ports_keep_their_name_under_the_wanted_number() -> None:
+def test_ports_keep_their_name_with_the_desired_number() -> None:
     found = {"ports": [{"name": "a", "port": 1, "nodePort": 7}, {"name": "b", "port": 2}]}
     wanted = {"ports": [{"name": "a", "port": 3}]}
     assert coverage.realign_ports(found, wanted) == {

@@ -41,7 +41,7 @@ from olmkit.kube.labels import LabelSelector
         ({"a": "b"}, {"a": "b"}, True),
     ],
 )
-def test_a_selector_matches_as_kubernetes_says(
+def test_a_selector_matches_as_in_kubernetes(
     selector: str | dict[str, Any], labels: dict[str, str], matches: bool
 ) -> None:
     assert LabelSelector.parse(selector).matches(labels) is matches
@@ -71,7 +71,7 @@ def test_a_selector_matches_as_kubernetes_says(
         {"matchExpressions": ["a"]},
     ],
 )
-def test_what_is_not_a_selector_is_refused(selector: str | dict[str, Any]) -> None:
+def test_an_invalid_selector_is_refused(selector: str | dict[str, Any]) -> None:
     with pytest.raises(InputError):
         LabelSelector.parse(selector)
 
@@ -86,6 +86,6 @@ def test_what_is_not_a_selector_is_refused(selector: str | dict[str, Any]) -> No
         ("a>1,b<2,c", "a>1,b<2,c"),
     ],
 )
-def test_the_text_form_is_canonical(selector: str | dict[str, Any], text: str) -> None:
+def test_the_string_form_is_canonical(selector: str | dict[str, Any], text: str) -> None:
     assert str(LabelSelector.parse(selector)) == text
     assert LabelSelector.parse(text) == LabelSelector.parse(selector)

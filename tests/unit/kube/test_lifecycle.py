@@ -1,4 +1,4 @@
-"""When API versions of Kubernetes end."""
+"""When API versions of Kubernetes are removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from olmkit.kube.objects import GVK
         ("storage.k8s.io/v1alpha1", "VolumeAttributesClass", 35),
     ],
 )
-def test_an_api_version_has_an_end(api_version: str, kind: str, removed: int) -> None:
+def test_an_api_version_has_its_removal(api_version: str, kind: str, removed: int) -> None:
     end = lifecycle.find(GVK.parse(api_version, kind))
 
     assert end is not None
@@ -33,11 +33,11 @@ def test_a_served_version_has_none() -> None:
     assert lifecycle.find(GVK.parse("apps/v1", "Deployment")) is None
 
 
-def test_a_replacement_does_not_end_earlier() -> None:
+def test_a_replacement_is_not_removed_earlier() -> None:
     for gvk, end in lifecycle.LIFECYCLES.items():
         later = lifecycle.find(GVK.parse(end.replacement, gvk.kind))
         assert later is None or later.removed > end.removed, gvk
 
 
-def test_pod_security_policies_have_no_version_left() -> None:
+def test_pod_security_policies_have_no_replacement() -> None:
     assert list(lifecycle.removed_resources()) == [("policy", "podsecuritypolicies", 25)]

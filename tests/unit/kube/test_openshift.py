@@ -1,4 +1,4 @@
-"""Versions of OpenShift, and the Kubernetes in them."""
+"""Versions of OpenShift and their versions of Kubernetes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from olmkit.kube import openshift
 @pytest.mark.parametrize(
     ("minor", "kubernetes"), [(1, 13), (2, 14), (3, 16), (9, 22), (14, 27), (17, 30), (22, 35)]
 )
-def test_openshift_has_a_kubernetes(minor: int, kubernetes: int) -> None:
+def test_openshift_has_a_version_of_kubernetes(minor: int, kubernetes: int) -> None:
     assert openshift.kubernetes(minor) == kubernetes
 
 
@@ -32,5 +32,5 @@ def test_openshift_has_a_kubernetes(minor: int, kubernetes: int) -> None:
         ("v4.6,x", None),
     ],
 )
-def test_a_text_names_versions(text: str, minors: tuple[int, ...] | None) -> None:
+def test_a_string_contains_versions(text: str, minors: tuple[int, ...] | None) -> None:
     assert openshift.parse(text) == minors

@@ -24,7 +24,7 @@ def _child(namespace: str = "n") -> dict[str, Any]:
     }
 
 
-def test_a_controller_reference_says_everything() -> None:
+def test_a_controller_reference_has_all_fields() -> None:
     child = _child()
     owners.set_controller_reference(_owner(), child)
     assert child["metadata"]["ownerReferences"] == [
@@ -41,7 +41,7 @@ def test_a_controller_reference_says_everything() -> None:
     assert owners.has_owner_reference(_owner(), child)
 
 
-def test_setting_again_updates_the_entry_also_under_another_version() -> None:
+def test_setting_again_updates_the_entry_even_with_another_version() -> None:
     child = _child()
     owners.set_controller_reference(_owner(), child, block_owner_deletion=False)
     owners.set_controller_reference(_owner(apiVersion="cache.example.com/v2"), child)
@@ -65,13 +65,13 @@ def test_an_owner_in_another_namespace_is_refused(namespace: str) -> None:
         owners.set_owner_reference(_owner(), _child(namespace))
 
 
-def test_a_cluster_scoped_owner_may_own_anything() -> None:
+def test_a_cluster_scoped_owner_can_own_any_object() -> None:
     child = _child()
     owners.set_owner_reference(_owner(namespace=""), child)
     assert owners.has_owner_reference(_owner(namespace=""), child)
 
 
-def test_an_owner_made_again_does_not_control() -> None:
+def test_a_recreated_owner_is_not_the_controller() -> None:
     child = _child()
     owners.set_controller_reference(_owner(), child)
     again = _owner()
@@ -79,12 +79,12 @@ def test_an_owner_made_again_does_not_control() -> None:
     assert not owners.is_controlled_by(child, again)
 
 
-def test_an_owner_that_never_was_on_the_server_is_refused() -> None:
+def test_an_owner_that_was_never_on_the_server_is_refused() -> None:
     with pytest.raises(ValueError, match="no uid"):
         owners.set_owner_reference({"kind": "X", "metadata": {"name": "x"}}, _child())
 
 
-def test_removing_says_whether_it_was_there() -> None:
+def test_removing_returns_whether_the_reference_existed() -> None:
     child = _child()
     assert not owners.remove_owner_reference(_owner(), child)
     owners.set_owner_reference(_owner(), child)
@@ -92,7 +92,7 @@ def test_removing_says_whether_it_was_there() -> None:
     assert "ownerReferences" not in child["metadata"]
 
 
-def test_only_the_controller_is_removed_as_one() -> None:
+def test_only_a_controller_is_removed_as_controller() -> None:
     child = _child()
     owners.set_controller_reference(_owner("a"), child)
     owners.set_owner_reference(_owner("b"), child)

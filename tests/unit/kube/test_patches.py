@@ -27,7 +27,7 @@ from olmkit.kube.patches import PatchError
         ({"op": "replace", "path": "", "value": 1}, 1),
     ],
 )
-def test_an_operation_of_a_json_patch(operation: dict[str, Any], result: Any) -> None:
+def test_each_operation_of_a_json_patch_is_applied(operation: dict[str, Any], result: Any) -> None:
     value: dict[str, Any] = {"a": {}, "l": [1, 2]}
     assert patches.json_patch(value, [operation]) == result
     assert value == {"a": {}, "l": [1, 2]}
@@ -52,17 +52,17 @@ def test_an_operation_of_a_json_patch(operation: dict[str, Any], result: Any) ->
         "text",
     ],
 )
-def test_an_operation_that_does_not_apply_says_so(operation: Any) -> None:
+def test_an_operation_that_cannot_be_applied_is_reported(operation: Any) -> None:
     with pytest.raises(PatchError):
         patches.json_patch({"a": {}, "l": [1], "s": "text"}, [operation])
 
 
-def test_a_json_patch_is_a_list() -> None:
+def test_a_json_patch_must_be_a_list() -> None:
     with pytest.raises(PatchError):
         patches.json_patch({}, {"op": "add"})
 
 
-def test_a_merge_patch_merges_mappings_and_removes_by_null() -> None:
+def test_a_merge_patch_merges_mappings_and_removes_with_null() -> None:
     value = {"a": {"b": 1, "c": 2}, "l": [1]}
     assert patches.merge_patch(value, {"a": {"b": None}, "l": [2]}) == {"a": {"c": 2}, "l": [2]}
     assert patches.merge_patch(3, {"a": {"b": None}}) == {"a": {}}
@@ -82,7 +82,7 @@ def merged(value: list[Any], patch: list[Any]) -> Any:
     return result["spec"]["template"]["spec"]["containers"]
 
 
-def test_lists_of_built_in_kinds_merge_by_key_with_the_patch_first() -> None:
+def test_lists_of_built_in_kinds_are_merged_by_key_with_the_patch_first() -> None:
     value = [{"name": "a", "image": "1", "args": ["x"]}, {"name": "b"}]
     patch = [{"name": "c"}, {"name": "a", "image": "2", "args": ["y"]}]
     assert merged(value, patch) == [
@@ -92,7 +92,7 @@ def test_lists_of_built_in_kinds_merge_by_key_with_the_patch_first() -> None:
     ]
 
 
-def test_ports_merge_by_number() -> None:
+def test_ports_are_merged_by_number() -> None:
     value = [{"name": "a", "ports": [{"containerPort": 80}]}]
     patch = [{"name": "a", "ports": [{"containerPort": 80, "name": "http"}]}]
     assert merged(value, patch)[0]["ports"] == [{"containerPort": 80, "name": "http"}]
@@ -107,7 +107,7 @@ def test_ports_merge_by_number() -> None:
         ([{"image": "no key"}], [{"image": "no key"}]),
     ],
 )
-def test_directives_in_lists(patch: list[Any], result: list[Any]) -> None:
+def test_directives_in_lists_are_applied(patch: list[Any], result: list[Any]) -> None:
     assert merged([{"name": "a"}, {"name": "b"}], patch) == result
 
 

@@ -1,4 +1,4 @@
-"""Quantities are written the one way in which Kubernetes writes them."""
+"""Quantities are written in their canonical form."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from olmkit.kube import quantities
         (" 1Gi ", "1Gi"),
     ],
 )
-def test_a_quantity_has_one_spelling(text: str, written: str) -> None:
+def test_a_quantity_has_one_canonical_form(text: str, written: str) -> None:
     assert quantities.canonical(text) == written
     assert quantities.canonical(written) == written
 
 
 @pytest.mark.parametrize("text", ["", "much", "1GB", "1 Gi", "Gi", "1e99999", "1" * 200, "٣"])
-def test_other_texts_are_not_quantities(text: str) -> None:
+def test_other_strings_are_not_quantities(text: str) -> None:
     with pytest.raises(ValueError, match="not a quantity"):
         quantities.canonical(text)

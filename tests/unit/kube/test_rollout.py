@@ -14,7 +14,7 @@ def made(kind: str, api: str = "v1", **spec: Any) -> dict[str, Any]:
     return {"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
 
 
-def test_what_others_need_comes_first_and_what_blocks_last() -> None:
+def test_dependencies_come_first_and_webhooks_last() -> None:
     heap = [
         made("Cache", "example.com/v1"),
         made("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"),
@@ -61,10 +61,10 @@ def test_the_operators_container_gets_the_image(
     (after,) = rollout.with_image([before], "new")
 
     assert images(after) == expected
-    assert "new" not in images(before), "what was given is not changed"
+    assert "new" not in images(before), "the input is not changed"
 
 
-def test_an_image_that_nothing_would_take_is_refused() -> None:
+def test_an_invalid_image_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="`manager`"):
         rollout.with_image([deployment("a", "b"), made("ConfigMap")], "new")
 

@@ -1,4 +1,4 @@
-"""Digests, platforms, image manifests: parsed strictly, written the same each time."""
+"""Digests, platforms, image manifests: parsed strictly, written reproducibly."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def manifest(**changes: Any) -> bytes:
     return json.dumps({k: v for k, v in value.items() if v is not None}).encode()
 
 
-def test_digest_of_bytes_matches_only_them() -> None:
+def test_the_digest_of_bytes_only_matches_them() -> None:
     assert str(Digest.of(b"")) == (
         "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     )
@@ -58,12 +58,12 @@ def test_digest_of_bytes_matches_only_them() -> None:
         ("sha256:../../../../etc/passwd", "invalid checksum digest length"),
     ],
 )
-def test_bad_digest_is_refused(text: str, message: str) -> None:
+def test_an_invalid_digest_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Digest.parse(text)
 
 
-def test_platform_parses_and_formats() -> None:
+def test_a_platform_is_parsed_and_formatted() -> None:
     assert Platform.parse("linux/amd64") == AMD64
     assert str(Platform.parse("linux/arm/v7")) == "linux/arm/v7"
     for bad in ("", "linux", "linux/", "linux/a/b/c", "li nux/amd64"):
@@ -71,7 +71,7 @@ def test_platform_parses_and_formats() -> None:
             Platform.parse(bad)
 
 
-def test_image_manifest_survives_writing_and_reading() -> None:
+def test_a_written_image_manifest_is_read_back() -> None:
     value = ImageManifest(
         media_type=MediaType.OCI_MANIFEST,
         config=Descriptor.of(b"{}", MediaType.OCI_CONFIG),
@@ -88,7 +88,7 @@ def test_image_manifest_survives_writing_and_reading() -> None:
     assert list(json.loads(value.format())["annotations"]) == ["a", "b"]
 
 
-def test_index_survives_writing_and_reading() -> None:
+def test_a_written_index_is_read_back() -> None:
     value = ImageIndex(
         media_type=MediaType.OCI_INDEX,
         manifests=(
@@ -133,17 +133,17 @@ def test_index_survives_writing_and_reading() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_bad_image_manifest_is_refused_with_the_field(data: bytes, message: str) -> None:
+def test_an_invalid_image_manifest_is_refused_with_the_field(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_manifest(data, MediaType.OCI_MANIFEST)
 
 
-def test_artifact_of_an_unknown_kind_is_refused() -> None:
+def test_an_artifact_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(InputError, match="not a kind of image"):
         parse_manifest(manifest(mediaType="application/pdf"))
 
 
-def test_manifest_without_media_type_is_reported_by_its_fields() -> None:
+def test_a_manifest_without_media_type_is_recognized_by_its_fields() -> None:
     assert isinstance(parse_manifest(manifest(mediaType=None)), ImageManifest)
     index = b'{"schemaVersion":2,"manifests":[]}'
     assert isinstance(parse_manifest(index), ImageIndex)
@@ -159,7 +159,7 @@ def entry(name: str, platform: Platform | None) -> Descriptor:
     )
 
 
-def test_index_selects_the_platform_or_what_says_nothing() -> None:
+def test_an_index_selects_the_platform_or_the_entry_without_one() -> None:
     arm = Platform(os="linux", architecture="arm64")
     armv8 = Platform(os="linux", architecture="arm64", variant="v8")
     amd, v8, silent = entry("amd", AMD64), entry("v8", armv8), entry("silent", None)
@@ -171,7 +171,7 @@ def test_index_selects_the_platform_or_what_says_nothing() -> None:
     assert only.select(arm) is None
 
 
-def test_config_keeps_what_it_does_not_know() -> None:
+def test_a_config_keeps_unknown_fields() -> None:
     config = ImageConfig.parse(b'{"os":"linux","architecture":"amd64","odd":[1],"config":null}')
     assert config.platform == AMD64
     assert config.labels == {}
@@ -190,6 +190,6 @@ def test_config_keeps_what_it_does_not_know() -> None:
         b"null",
     ],
 )
-def test_bad_config_is_refused(data: bytes) -> None:
+def test_an_invalid_config_is_refused(data: bytes) -> None:
     with pytest.raises(InputError, match="image config"):
         ImageConfig.parse(data)

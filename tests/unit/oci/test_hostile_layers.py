@@ -1,4 +1,4 @@
-"""Layers that are small and cost much: each is read quickly, or refused with its limit."""
+"""Layers that are small and expensive: each is read fast, or refused with its limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.oci.files import LayeredFiles
 from olmkit.oci.limits import Limits, ReadBudget
 
-SECONDS = 20.0  # some times the five that are meant: the machine may be busy
+SECONDS = 20.0  # Several times the intended five seconds, because the machine can be busy.
 MEGABYTES = 700
 
 
@@ -42,7 +42,7 @@ def deep_path() -> Iterable[bytes]:
 
 
 def many_deep_paths() -> Iterable[bytes]:
-    """Each is as long as Linux allows, and no folder is in two of them."""
+    """Each name is as long as Linux allows, and no directory is in two of them."""
     yield layer(*(header(f"{i}/" + "a/" * 2000 + "f") for i in range(1000)))
 
 
@@ -58,7 +58,7 @@ def long_link() -> Iterable[bytes]:
 
 
 def links_deeper_and_deeper() -> Iterable[bytes]:
-    """Each link leads below the one before it."""
+    """Each link leads below the previous one."""
     parts = [header("a/" * 1000, kind=tarfile.DIRTYPE)]
     before = "a/" * 1000
     for i in range(30):
@@ -139,7 +139,7 @@ def sparse_map() -> Iterable[bytes]:
         (sparse_map, "is a sparse file"),
     ],
 )
-def test_small_layer_does_not_cost_much(
+def test_a_small_layer_is_not_expensive(
     layers: Callable[[], Iterable[bytes]], message: str
 ) -> None:
     files = LayeredFiles(("wanted",), budget=ReadBudget())
@@ -157,7 +157,7 @@ def test_small_layer_does_not_cost_much(
     assert time.process_time() - begin < SECONDS
 
 
-def test_deep_folders_do_not_take_much_memory() -> None:
+def test_deep_directories_need_little_memory() -> None:
     (data,) = many_deep_paths()
     tracemalloc.start()
     try:
@@ -170,8 +170,8 @@ def test_deep_folders_do_not_take_much_memory() -> None:
 
 
 @pytest.mark.parametrize("size", ["9" * 5000, "x", "", "-1", "1_0", "\N{ARABIC-INDIC DIGIT THREE}"])
-def test_size_that_is_not_a_number_is_not_an_empty_file(size: str) -> None:
-    """`tarfile` takes it as zero, and what the file holds as the next entries."""
+def test_a_size_that_is_not_a_number_is_not_an_empty_file(size: str) -> None:
+    """`tarfile` reads it as zero, and the contents of the file as the next entries."""
     record = f" size={size}\n".encode()
     length = len(record) + len(str(len(record) + 4))
     while len(str(length)) + len(record) != length:
@@ -184,19 +184,19 @@ def test_size_that_is_not_a_number_is_not_an_empty_file(size: str) -> None:
         )
 
 
-def test_size_for_all_entries_is_refused() -> None:
+def test_a_size_for_all_entries_is_refused() -> None:
     data = extension(tarfile.XGLTYPE, b"11 size=99\n")
     with pytest.raises(InputError, match="for all entries"):
         LayeredFiles().add(io.BytesIO(layer(data, header("f"))), "layer")
 
 
-def test_archive_with_a_damaged_header_in_the_middle_is_not_cut_there() -> None:
+def test_an_archive_with_a_damaged_header_in_the_middle_is_not_truncated_there() -> None:
     parts = header("a") + b"x" * 512 + header("b")
     with pytest.raises(InputError, match="not an intact archive"):
         LayeredFiles().add(io.BytesIO(layer(parts)), "layer")
 
 
-def test_pieces_of_one_layer_and_zeros_behind_it_are_read() -> None:
+def test_pieces_of_one_layer_and_zeros_after_it_are_read() -> None:
     data = header("a", 5) + b"hello" + bytes(507)
     stream = gzip.compress(data[:100]) + gzip.compress(data[100:] + bytes(1024)) + bytes(700)
     files = LayeredFiles()
@@ -204,7 +204,7 @@ def test_pieces_of_one_layer_and_zeros_behind_it_are_read() -> None:
     assert files.folder("")["a"].data == b"hello"
 
 
-def test_budget_is_for_all_passes_over_an_image() -> None:
+def test_the_budget_is_for_all_passes_over_an_image() -> None:
     data = layer(*(header(f"{i}") for i in range(100)))
     budget = ReadBudget(Limits(entries=150))
     LayeredFiles(budget=budget).add(io.BytesIO(data), "layer")
@@ -218,7 +218,7 @@ WHOLE = layer(header("manifests/a.yaml", 2) + b"a\n" + bytes(510))
 @pytest.mark.parametrize(
     "data", [b"", gzip.compress(b"", mtime=0), bytes(512), gzip.compress(bytes(1024), mtime=0)]
 )
-def test_layer_without_entries_is_a_layer(data: bytes) -> None:
+def test_a_layer_without_entries_is_a_layer(data: bytes) -> None:
     files = LayeredFiles()
     files.add(io.BytesIO(WHOLE), "first")
     files.add(io.BytesIO(data), "second")
@@ -235,7 +235,7 @@ def test_layer_without_entries_is_a_layer(data: bytes) -> None:
         ),
     ],
 )
-def test_damage_behind_the_last_entry_is_noticed(end: Callable[[bytes], bytes], words: str) -> None:
+def test_damage_after_the_last_entry_is_detected(end: Callable[[bytes], bytes], words: str) -> None:
     data = layer(header("f"))
     LayeredFiles().add(io.BytesIO(data), "layer")
     with pytest.raises(InputError, match=words):

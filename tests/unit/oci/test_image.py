@@ -1,4 +1,4 @@
-"""Images as values: what is added shows in config and image manifest, and digests are stable."""
+"""Images as values: additions are in config and image manifest, and digests are stable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AMD64 = Platform(os="linux", architecture="amd64")
 LAYER = layer.write(Tree({"manifests/a.yaml": b"a: 1\n"}))
 
 
-def test_appended_layer_is_in_config_and_image_manifest() -> None:
+def test_an_appended_layer_is_in_config_and_image_manifest() -> None:
     made = image.append(image.scratch(AMD64), LAYER, created_by="olmkit bundle build", created=1)
     config = json.loads(made.config_data)
     assert config["rootfs"] == {"type": "layers", "diff_ids": [str(LAYER.diff_id)]}
@@ -38,7 +38,7 @@ def test_appended_layer_is_in_config_and_image_manifest() -> None:
     assert made.blobs == {LAYER.descriptor.digest: LAYER.data}
 
 
-def test_labels_are_added_sorted_and_others_stay() -> None:
+def test_labels_are_sorted_and_existing_ones_are_kept() -> None:
     made = image.label(
         image.label(image.scratch(AMD64), {"b": "1", "z": "1"}), {"a": "2", "b": "2"}
     )
@@ -53,7 +53,7 @@ def test_options_and_annotations_are_added() -> None:
     assert made.digest == Digest.of(made.manifest_data)
 
 
-def test_layer_on_a_docker_image_has_the_docker_name() -> None:
+def test_a_layer_on_a_docker_image_has_the_docker_media_type() -> None:
     base = image.scratch(AMD64)
     manifest = ImageManifest(
         media_type=MediaType.DOCKER_MANIFEST, config=base.manifest.config, layers=()
@@ -70,7 +70,7 @@ def test_layer_on_a_docker_image_has_the_docker_name() -> None:
     assert made.manifest.layers[0].digest == LAYER.descriptor.digest
 
 
-def test_unknown_config_fields_survive() -> None:
+def test_unknown_fields_of_a_config_are_kept() -> None:
     base = image.scratch(AMD64)
     odd = Image(
         manifest=base.manifest,
@@ -81,7 +81,7 @@ def test_unknown_config_fields_survive() -> None:
     assert json.loads(image.append(odd, LAYER, created_by="test").config_data)["odd"] == 1
 
 
-def test_data_image_is_an_index_whose_images_share_the_layer() -> None:
+def test_a_data_image_is_an_index_whose_images_share_the_layer() -> None:
     made = image.data_image(LAYER, {"k": "v"}, created_by="test")
     assert isinstance(made, MultiPlatformImage)
     assert [str(entry.platform) for entry in made.index.manifests] == [
@@ -96,7 +96,7 @@ def test_data_image_is_an_index_whose_images_share_the_layer() -> None:
     assert kinds[-1] == MediaType.OCI_INDEX
 
 
-def test_data_image_for_one_platform_is_an_image() -> None:
+def test_a_data_image_for_one_platform_is_an_image() -> None:
     made = image.data_image(LAYER, {}, created_by="test", platforms=[AMD64])
     assert isinstance(made, Image)
     assert made.config.platform == AMD64
@@ -116,6 +116,6 @@ def test_two_images_for_one_platform_are_refused() -> None:
         image.index([image.scratch(AMD64), image.scratch(AMD64)])
 
 
-def test_label_that_is_not_text_is_refused() -> None:
+def test_a_label_that_is_not_a_string_is_refused() -> None:
     with pytest.raises(InputError, match="not valid Unicode"):
         image.label(image.scratch(AMD64), {"a": "\ud800"})

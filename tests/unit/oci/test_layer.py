@@ -1,4 +1,4 @@
-"""Layers: the same bytes for the same files, and nothing harmful from external ones."""
+"""Layers: the same bytes for the same files, and protection from external ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ TREE = Tree(
 )
 
 
-def test_layer_is_the_same_everywhere() -> None:
+def test_a_layer_is_the_same_everywhere() -> None:
     """The digests below are those of the bytes that every machine and every Python must write."""
     made = layer.write(TREE)
     assert made == layer.write(Tree(dict(reversed(list(TREE.items())))))
@@ -74,7 +74,7 @@ DIFF_ID = "sha256:f35bc92a70eca1d8332562caf6a29d9b3dd97e4ae45cfafca663e8c768bbd4
 LAYER_DIGEST = "sha256:b3b91f1f75ca59c9e2adc72d7412ad07f8cda3e1c7f3443f281012f3219fd91c"
 
 
-def test_layer_is_read_by_other_tools_with_fixed_owner_modes_and_times() -> None:
+def test_a_layer_is_read_by_other_tools_with_fixed_owner_modes_and_times() -> None:
     with tarfile.open(fileobj=io.BytesIO(layer.write_archive(TREE, mtime=7))) as tar:
         found = [(e.name, e.mode, e.uid, e.gid, e.mtime, e.isdir()) for e in tar]
     assert found == [
@@ -103,7 +103,7 @@ def test_long_and_unusual_names_are_read_by_other_tools(path: str) -> None:
         st.from_regex(r"[a-z]{1,3}(/[a-z]{1,3}){0,2}x", fullmatch=True), st.binary(max_size=600)
     )
 )
-def test_unpacking_what_was_written_gives_the_files_back(files: dict[str, bytes]) -> None:
+def test_a_written_layer_is_unpacked_into_its_files(files: dict[str, bytes]) -> None:
     try:
         tree = Tree({path: data for path, data in files.items() if not _is_folder(path, files)})
     except InputError:
@@ -124,7 +124,7 @@ def test_upper_layers_replace_and_remove() -> None:
     assert unpacked(lower, upper).folder("") == Tree({"d/b": b"2", "o/z": b"2", "f/g": b"2"})
 
 
-def test_whiteout_of_a_folder_removes_what_is_in_it() -> None:
+def test_a_whiteout_of_a_directory_removes_its_contents() -> None:
     files = unpacked(archive([("d/e/a", b"1"), ("k", b"1")]), archive([(".wh.d", b"")]))
     assert files.folder("") == Tree({"k": b"1"})
 
@@ -149,20 +149,20 @@ def test_a_hard_link_to_a_symbolic_link_is_that_link() -> None:
     assert unpacked(data).folder("d") == Tree({"a": b"1", "l": b"1", "h": b"1"})
 
 
-def test_folders_that_no_entry_names_count_as_entries() -> None:
+def test_directories_without_an_entry_count_as_entries() -> None:
     data = archive([("a/b/c/d/e/f", b"")])
     assert unpacked(data, limits=Limits(entries=6)).folder("a/b/c/d/e") == Tree({"f": b""})
     with pytest.raises(InputError, match="5 entries"):
         unpacked(data, limits=Limits(entries=5))
 
 
-def test_entry_below_a_linked_folder_lands_where_the_link_points() -> None:
+def test_an_entry_below_a_linked_directory_is_written_to_the_target_of_the_link() -> None:
     files = unpacked(archive([link("lib", "usr/lib")]), archive([("lib/x", b"1")]))
     assert files.folder("usr/lib") == Tree({"x": b"1"})
 
 
 def _named(value: object) -> str:
-    """Messages name the cases: archives would make names of kilobytes, and other ones each time."""
+    """Messages name the cases: the archives would create names of kilobytes that change."""
     return value if isinstance(value, str) else ""
 
 
@@ -182,12 +182,12 @@ def _named(value: object) -> str:
     ],
     ids=_named,
 )
-def test_harmful_archive_is_refused(data: bytes, message: str) -> None:
+def test_a_harmful_archive_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         unpacked(data).folder("")
 
 
-def test_a_layer_that_ends_anywhere_is_refused_or_whole() -> None:
+def test_a_layer_that_is_truncated_anywhere_is_refused_or_complete() -> None:
     data = archive([("a", random.Random(0).randbytes(1500)), ("b", b"2" * 700)])
     packed = gzip.compress(data)
     cut = [data[:length] for length in range(0, len(data), 128)]
@@ -202,7 +202,7 @@ def test_a_layer_that_ends_anywhere_is_refused_or_whole() -> None:
         assert all(found[path] == whole[path] for path in found)
 
 
-def test_absolute_names_stay_inside() -> None:
+def test_absolute_names_are_below_the_root() -> None:
     assert unpacked(archive([("/a/b", b"1")])).folder("") == Tree({"a/b": b"1"})
 
 
@@ -218,7 +218,7 @@ def test_absolute_names_stay_inside() -> None:
         (Limits(entries=1), "more than 1 entries"),
     ],
 )
-def test_archives_are_bounded(limits: Limits, message: str) -> None:
+def test_archives_are_limited(limits: Limits, message: str) -> None:
     data = gzip.compress(archive([("é" * 60, bytes(1000)), ("b/c", bytes(1000))]))
     with pytest.raises(InputError, match=message):
         unpacked(data, limits=limits).folder("")
@@ -231,7 +231,7 @@ def test_a_file_counts_once_for_each_link_to_it() -> None:
         unpacked(data, limits=Limits(total_size=2999)).folder("")
 
 
-def test_bomb_is_cut_without_being_kept() -> None:
+def test_a_decompression_bomb_is_refused_without_being_stored() -> None:
     info = tarfile.TarInfo("zeros")
     info.size = 64 * 1024 * 1024
     data = gzip.compress(archive([info]))
@@ -241,7 +241,7 @@ def test_bomb_is_cut_without_being_kept() -> None:
         unpacked(data, wanted=("other",), limits=Limits(archive_size=1024 * 1024))
 
 
-def test_giant_extended_header_is_refused() -> None:
+def test_a_very_large_extended_header_is_refused() -> None:
     info = tarfile.TarInfo("PaxHeaders")
     info.type, info.size = tarfile.XHDTYPE, 40 * 1024 * 1024
     data = gzip.compress(info.tobuf(tarfile.USTAR_FORMAT) + bytes(info.size) + bytes(1024))
@@ -257,7 +257,7 @@ def test_devices_are_skipped() -> None:
 
 @pytest.mark.property
 @given(st.binary(max_size=2000), st.integers(0, 1500))
-def test_damaged_archive_gives_files_or_a_sentence(noise: bytes, at: int) -> None:
+def test_a_damaged_archive_has_files_or_an_error(noise: bytes, at: int) -> None:
     data = bytearray(archive([("a", b"x" * 700), link("b", "a"), ("c/d", b"y")]))
     data[at : at + len(noise)] = noise
     if len(data) > 512:

@@ -1,4 +1,4 @@
-"""Where images go in a mirror, and what they are called there."""
+"""The targets of images in a mirror, and their names there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIGEST = f"sha256:{'a' * 64}"
         ("oci:usb", LayoutReference("usb")),
     ],
 )
-def test_a_target_is_a_registry_or_a_folder(text: str, target: object) -> None:
+def test_a_target_is_a_registry_or_a_directory(text: str, target: object) -> None:
     assert mirroring.parse_target(text) == target
 
 
@@ -43,13 +43,13 @@ def test_an_image_keeps_its_repository_below_the_prefix() -> None:
     assert str(moved) == f"m.example/x/y/a/b@{DIGEST}"
 
 
-def test_a_name_that_gets_too_long_is_refused() -> None:
+def test_a_name_that_becomes_too_long_is_refused() -> None:
     source = Reference.parse(f"quay.io/{'a' * 200}")
     with pytest.raises(InputError, match="longer than the 255 characters"):
         MirrorRegistry(registry="m.example", prefix="b" * 60).place(source)
 
 
-def test_images_of_a_catalog_are_read_once_each_and_by_digest_where_they_have_one() -> None:
+def test_images_of_a_catalog_are_read_once_and_by_digest_if_they_have_one() -> None:
     found = mirroring.parse_images(
         ["nginx", "docker.io/library/nginx:latest", f"quay.io/a/b:v1@{DIGEST}"]
     )
@@ -60,7 +60,7 @@ def test_images_of_a_catalog_are_read_once_each_and_by_digest_where_they_have_on
     ]
 
 
-def test_all_images_that_are_not_references_are_reported() -> None:
+def test_all_invalid_references_are_reported() -> None:
     with pytest.raises(InputError, match=r"`quay.io/A`.*; `two words`"):
         mirroring.parse_images(["quay.io/A", "quay.io/b", "two words"])
 
@@ -82,7 +82,7 @@ def test_names_in_a_layout_are_those_of_the_registry() -> None:
     assert mirroring.parse_layout_name("memcached-operator-bundle:v0.1.0") is None
 
 
-def test_tags_of_signatures_are_told_from_those_of_images() -> None:
+def test_tags_of_signatures_are_distinguished_from_tags_of_images() -> None:
     hexadecimal = "a" * 64
     assert mirroring.is_referrer_tag(f"sha256-{hexadecimal}")
     assert mirroring.is_referrer_tag(f"sha256-{hexadecimal}.sig")
@@ -90,7 +90,7 @@ def test_tags_of_signatures_are_told_from_those_of_images() -> None:
     assert not mirroring.is_referrer_tag(mirroring.keeping_tag(Digest.parse(DIGEST)))
 
 
-def test_repositories_are_listed_by_how_their_images_are_named() -> None:
+def test_repositories_are_listed_by_the_form_of_their_references() -> None:
     target = MirrorRegistry(registry="m.example")
     sources = [Reference.parse(text) for text in (f"quay.io/a@{DIGEST}", "quay.io/b:v1")]
 

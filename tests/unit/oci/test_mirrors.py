@@ -1,4 +1,4 @@
-"""Where images come from by the words of `registries.conf`."""
+"""The locations of images according to `registries.conf`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_mirrors_come_before_the_location() -> None:
     ]
 
 
-def test_the_longest_prefix_holds_and_ends_at_a_border() -> None:
+def test_the_longest_prefix_applies_and_ends_at_a_separator() -> None:
     assert asked("quay.io/special/x:v1") == ["quay.io/special/x:v1"]
     assert asked(f"quay.io/special/x{PINNED}") == [
         f"only-digests.example.com/x{PINNED}",
@@ -78,7 +78,7 @@ def test_wildcards_are_for_whole_domains() -> None:
     assert asked("internal/x:v1") == ["docker.io/internal/x:v1"]
 
 
-def test_blocked_registry_is_not_used() -> None:
+def test_a_blocked_registry_is_not_used() -> None:
     rules = mirrors.parse(CONF, "registries.conf")
     reference = Reference.parse("bad.example.com/x:v1")
     with pytest.raises(ConfigurationError, match=r"blocks `bad\.example\.com`"):
@@ -95,7 +95,7 @@ def test_nothing_is_sent_to_a_mirror() -> None:
     assert rules.target(other) == MirrorPlace(reference=other)
 
 
-def test_the_later_files_rule_holds() -> None:
+def test_later_files_take_precedence() -> None:
     later = mirrors.parse(b'[[registry]]\nlocation = "quay.io"\n', "later")
     merged = mirrors.parse(CONF, "registries.conf").merge(later)
     assert len(merged.sources(Reference.parse("quay.io/a:v1"))) == 1
@@ -125,11 +125,11 @@ def test_the_later_files_rule_holds() -> None:
         ),
     ],
 )
-def test_a_file_that_is_none_is_reported(conf: bytes, words: str) -> None:
+def test_an_invalid_file_is_reported(conf: bytes, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         mirrors.parse(conf, "registries.conf")
 
 
-def test_location_that_is_not_a_name_is_passed_over() -> None:
+def test_a_location_that_is_not_a_name_is_ignored() -> None:
     conf = b'[[registry]]\nlocation = "a.b"\n[[registry.mirror]]\nlocation = "Not A Name"\n'
     assert asked("a.b/x:v1", conf) == ["a.b/x:v1"]

@@ -1,4 +1,4 @@
-"""The Docker reference grammar, and what a user may type for an image."""
+"""The Docker reference grammar, and the references of images that users can type."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DIGEST = Digest("sha256", HEX)
         (HEX[:63], "docker.io/library/" + HEX[:63]),
     ],
 )
-def test_reference_is_normalised(text: str, formatted: str) -> None:
+def test_a_reference_is_normalized(text: str, formatted: str) -> None:
     assert str(Reference.parse(text)) == formatted
 
 
@@ -83,7 +83,7 @@ LOWER = "invalid reference format: repository name must be lowercase"
         ("quay.io/" + "a" * 248, "repository name must not be more than 255 characters"),
     ],
 )
-def test_text_that_is_not_a_reference_is_refused_with_the_reason(text: str, reason: str) -> None:
+def test_an_invalid_reference_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(InvalidReferenceError) as caught:
         Reference.parse(text)
     assert caught.value.reason == reason
@@ -91,7 +91,7 @@ def test_text_that_is_not_a_reference_is_refused_with_the_reason(text: str, reas
     assert isinstance(caught.value, ConfigurationError)
 
 
-def test_hostile_text_is_refused_quickly_and_shown_short() -> None:
+def test_hostile_text_is_refused_fast_and_shortened() -> None:
     for text in ("a" * 100_000 + "!", "a-" * 50_000, "a.b" * 30_000 + "/!", "x\x1b[31m" * 100):
         with pytest.raises(InvalidReferenceError) as caught:
             Reference.parse(text)
@@ -113,7 +113,7 @@ def test_hostile_text_is_refused_quickly_and_shown_short() -> None:
         ("quay.io/localhost", False),
     ],
 )
-def test_loopback_registries_are_known(text: str, is_loopback: bool) -> None:
+def test_loopback_registries_are_recognized(text: str, is_loopback: bool) -> None:
     assert Reference.parse(text).is_loopback is is_loopback
 
 
@@ -141,7 +141,7 @@ def test_loopback_registries_are_known(text: str, is_loopback: bool) -> None:
         ("localhost:5000/b", Reference.parse("localhost:5000/b:latest")),
     ],
 )
-def test_source_is_reported_by_its_form(text: str, source: AnyReference) -> None:
+def test_a_source_is_recognized_by_its_form(text: str, source: AnyReference) -> None:
     assert parse_source(text) == source
 
 
@@ -149,24 +149,24 @@ def test_source_is_reported_by_its_form(text: str, source: AnyReference) -> None
     "text",
     ["oci:", "oci::tag", "oci-archive:", "docker-archive:", "docker-daemon:A B", "oci:a:b c", ""],
 )
-def test_bad_source_is_refused(text: str) -> None:
+def test_an_invalid_source_is_refused(text: str) -> None:
     with pytest.raises(InvalidReferenceError):
         parse_source(text)
 
 
-def test_name_without_registry_is_refused_since_it_may_be_a_mistyped_folder() -> None:
+def test_a_name_without_registry_is_refused_because_it_can_be_a_mistyped_directory() -> None:
     with pytest.raises(InvalidReferenceError) as caught:
         parse_source("bundel")
     assert "neither a folder nor an image reference" in caught.value.message
     assert "docker.io/library/bundel:latest" in caught.value.hint
 
 
-def test_folder_is_not_an_image() -> None:
+def test_a_directory_is_not_an_image() -> None:
     with pytest.raises(InvalidReferenceError, match="it is a folder"):
         parse_image("./bundle")
 
 
-def test_pinned_reference_has_the_digest_and_no_tag() -> None:
+def test_a_pinned_reference_has_the_digest_and_no_tag() -> None:
     assert str(Reference.parse("quay.io/a:1").pinned(DIGEST)) == f"quay.io/a@{DIGEST}"
     assert str(LayoutReference("d", "v1").pinned(DIGEST)) == f"oci:d@{DIGEST}"
 
@@ -178,7 +178,7 @@ def test_pinned_reference_has_the_digest_and_no_tag() -> None:
     st.none() | st.from_regex(r"[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,20}", fullmatch=True),
     st.none() | st.just(DIGEST),
 )
-def test_parse_after_format_is_identity(
+def test_parsing_a_formatted_reference_is_the_identity(
     registry: str, repository: str, tag: str | None, digest: Digest | None
 ) -> None:
     reference = Reference(registry=registry, repository=repository, tag=tag, digest=digest)

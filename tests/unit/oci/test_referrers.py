@@ -1,4 +1,4 @@
-"""How what refers to an image is named and listed."""
+"""The names and lists of manifests that refer to an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is signed and how it is kept, compared with what cosign 2.6 and 3.1 wrote."""
+"""The signed payload and its storage, compared with cosign 2.6 and 3.1."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def bundle(statement: Any = STATEMENT, **changes: Any) -> bytes:
     return json.dumps({"dsseEnvelope": {**envelope, **changes}}).encode()
 
 
-def test_the_signed_text_is_that_of_cosign() -> None:
+def test_the_signed_payload_is_that_of_cosign() -> None:
     assert signatures.payload("127.0.0.1:48749/a/b", DIGEST, {}) == PAYLOAD
     marked = signatures.payload("r.example/a", DIGEST, {"b": "2", "a": "1"})
     assert marked.endswith(b',"optional":{"a":"1","b":"2"}}')
@@ -55,7 +55,7 @@ def test_the_manifest_is_that_of_cosign() -> None:
     assert both.layers[0] == made.layers[0]
 
 
-def test_a_layer_says_which_image_it_is_for() -> None:
+def test_a_layer_names_its_image() -> None:
     found = signatures.read_layer(signatures.layer(PAYLOAD, b"x"), PAYLOAD)
 
     assert (found.signed, found.signature) == (PAYLOAD, b"x")
@@ -64,7 +64,7 @@ def test_a_layer_says_which_image_it_is_for() -> None:
     assert not found.claims.fits(Digest.of(b"other"), {})
 
 
-def test_a_bundle_says_which_image_it_is_for() -> None:
+def test_a_bundle_names_its_image() -> None:
     (found,) = signatures.read_bundle(bundle())
 
     assert found.signed.startswith(b"DSSEv1 28 application/vnd.in-toto+json ")
@@ -84,13 +84,13 @@ def test_a_bundle_says_which_image_it_is_for() -> None:
         bundle([]),
     ],
 )
-def test_what_is_not_the_signature_of_an_image_is_refused(text: bytes) -> None:
+def test_another_object_than_the_signature_of_an_image_is_refused(text: bytes) -> None:
     with pytest.raises(InputError):
         signatures.read_bundle(text)
 
 
 @pytest.mark.parametrize("text", [b"{", b"{}", PAYLOAD.replace(b"cosign container", b"other")])
-def test_a_text_about_something_else_is_refused(text: bytes) -> None:
+def test_a_payload_about_another_image_is_refused(text: bytes) -> None:
     with pytest.raises(InputError):
         signatures.read_layer(signatures.layer(text, b"x"), text)
 

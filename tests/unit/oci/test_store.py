@@ -1,4 +1,4 @@
-"""The store in memory, checking on the way, and the order in which images are copied."""
+"""The store in memory, verification during transfers, and the order in which images are copied."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def collected(descriptor: Descriptor, data: bytes) -> bytes:
     )
 
 
-def test_content_is_checked_on_the_way() -> None:
+def test_content_is_verified_while_it_is_read() -> None:
     descriptor = Descriptor.of(b"right", "text/plain")
     assert run(collected(descriptor, b"right")) == b"right"
     for wrong, message in (
@@ -59,7 +59,7 @@ def test_pull_selects_the_platform() -> None:
     assert "linux/amd64, linux/arm64" in caught.value.hint
 
 
-def test_tags_name_what_is_there() -> None:
+def test_tags_name_existing_manifests() -> None:
     async def check() -> None:
         memory = MemoryStore()
         for descriptor, data in image.contents(INDEX):
@@ -74,7 +74,7 @@ def test_tags_name_what_is_there() -> None:
     run(check())
 
 
-def test_store_falls_back_to_its_base() -> None:
+def test_a_store_falls_back_to_its_base() -> None:
     async def check() -> None:
         base = MemoryStore({Digest.of(b"low"): b"low"})
         low, high = Descriptor.of(b"low", "a/b"), Descriptor.of(b"high", "a/b")
@@ -87,7 +87,7 @@ def test_store_falls_back_to_its_base() -> None:
     run(check())
 
 
-def test_levels_put_each_part_before_what_names_it_and_once() -> None:
+def test_levels_have_each_part_once_and_before_manifests_that_name_it() -> None:
     found = run(store.levels(MemoryStore.of(INDEX), INDEX.descriptor))
     kinds = [sorted({descriptor.media_type for descriptor in level}) for level in found]
     assert kinds == [
@@ -98,7 +98,7 @@ def test_levels_put_each_part_before_what_names_it_and_once() -> None:
     assert [len(level) for level in found] == [5, 4, 1]
 
 
-def test_index_of_indexes_without_end_is_refused() -> None:
+def test_an_endless_index_of_indexes_is_refused() -> None:
     memory = MemoryStore()
     data = image.scratch(AMD64).manifest_data
     memory.blobs[Digest.of(data)] = data
@@ -115,8 +115,8 @@ def test_index_of_indexes_without_end_is_refused() -> None:
         run(store.levels(memory, top))
 
 
-def test_parts_that_are_named_again_and_again_are_counted() -> None:
-    """Distinct manifests may repeat the same part as often as their size allows."""
+def test_repeated_parts_are_counted() -> None:
+    """Distinct manifests can repeat the same part as often as their size allows."""
     memory = MemoryStore.of(INDEX)
 
     def keep(number: int) -> Descriptor:
@@ -135,7 +135,7 @@ def test_parts_that_are_named_again_and_again_are_counted() -> None:
         run(store.levels(memory, *roots, *(keep(number) for number in range(2, 40))))
 
 
-def test_manifest_larger_than_allowed_is_not_read() -> None:
+def test_a_manifest_above_the_limit_is_not_read() -> None:
     huge = Descriptor(
         media_type=MediaType.OCI_MANIFEST, digest=Digest.of(b""), size=100 * 1024 * 1024
     )
@@ -143,7 +143,7 @@ def test_manifest_larger_than_allowed_is_not_read() -> None:
         run(store.read_manifest(MemoryStore(), huge))
 
 
-def test_manifest_is_read_by_kind() -> None:
+def test_a_manifest_is_read_by_its_kind() -> None:
     manifest = run(store.read_manifest(MemoryStore.of(INDEX), INDEX.descriptor))
     assert isinstance(manifest, ImageIndex)
     part = run(store.read_manifest(MemoryStore.of(INDEX), manifest.manifests[0]))

@@ -16,7 +16,7 @@ BUNDLE = RenderedBundle(
 )
 
 
-def test_it_is_a_whole_catalog() -> None:
+def test_it_is_a_complete_catalog() -> None:
     lines = bundle_catalog.blobs(BUNDLE, "stable")
 
     catalog = model.from_blobs(fbc.load_stream(lines, "catalog.json", report=lambda _: None))
@@ -26,7 +26,7 @@ def test_it_is_a_whole_catalog() -> None:
     assert list(package.channels["stable"].entries) == ["cache.v1.0.0"]
 
 
-def test_it_replaces_what_is_installed_but_not_itself() -> None:
+def test_it_replaces_the_installed_version_but_not_itself() -> None:
     def entry(replaces: str) -> dict[str, str]:
         lines = bundle_catalog.blobs(BUNDLE, "stable", replaces=replaces).splitlines()
         return dict(json.loads(lines[1])["entries"][0])

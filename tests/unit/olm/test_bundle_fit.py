@@ -1,4 +1,4 @@
-"""What of a bundle a cluster refuses: one case for each reason, and for what fits."""
+"""Bundles that a cluster refuses: one case for each reason, and for accepted bundles."""
 
 from __future__ import annotations
 
@@ -95,14 +95,16 @@ def causes(*manifests: Manifest, facts: ClusterFacts = FACTS, replaces: str = ""
     return [one.cause for one in bundle_fit.refusals(manifests, facts, replaces=replaces)]
 
 
-def test_a_bundle_that_fits_is_not_refused() -> None:
+def test_a_valid_bundle_is_not_refused() -> None:
     facts = replace(FACTS, unserved=UNSERVED, is_whole=True)
 
     assert causes(csv(minKubeVersion="1.30.0"), crd("v1", "v2"), facts=facts) == []
 
 
 @pytest.mark.parametrize("version", ["operators.coreos.com/v1", "example.com/v9", "v1"])
-def test_a_csv_of_another_group_or_version_fits_as_olm_reads_it_by_its_kind(version: str) -> None:
+def test_a_csv_of_another_group_or_version_is_accepted_because_olm_reads_its_kind(
+    version: str,
+) -> None:
     facts = replace(FACTS, unserved=UNSERVED | {(version, "ClusterServiceVersion")})
 
     assert causes({**csv(), "apiVersion": version}, crd("v1"), facts=facts) == []
@@ -134,7 +136,7 @@ def test_a_csv_of_another_group_or_version_fits_as_olm_reads_it_by_its_kind(vers
          "may not create roles"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused(
+def test_a_bundle_that_the_cluster_would_refuse_is_refused(
     cause: str, manifests: list[Manifest], changed: dict[str, Any], says: str
 ) -> None:
     (found,) = bundle_fit.refusals(manifests, replace(FACTS, **changed))
@@ -143,7 +145,7 @@ def test_what_does_not_fit_is_refused(
     assert says in found.message
 
 
-def test_what_is_replaced_or_noted_is_not_another_owner() -> None:
+def test_a_replaced_or_recorded_owner_is_not_a_conflict() -> None:
     old = csv("cache.v1")
     other = group(name="o", namespace="else", provides="Cache.v1.example.com")
     noted = group(provides="Cache.v1.example.com")
@@ -155,7 +157,7 @@ def test_what_is_replaced_or_noted_is_not_another_owner() -> None:
     assert causes(csv(), facts=replace(FACTS, group=group("apps"), groups=(apart,))) == []
 
 
-def test_a_webhook_that_converts_lets_odd_objects_pass() -> None:
+def test_with_a_conversion_webhook_invalid_objects_are_accepted() -> None:
     assert causes(crd("v1", minimum=5, conversion={"strategy": "Webhook"})) == []
 
 
@@ -172,7 +174,7 @@ AWAY = (
         ("dial tcp 10.0.0.1:443: connect: connection refused", "read the logs of its pods"),
     ],
 )
-def test_objects_that_nothing_converts_are_a_refusal_unless_the_bundle_converts_them(
+def test_objects_that_cannot_be_converted_are_refused_unless_the_bundle_converts_them(
     said: str, hint: str
 ) -> None:
     facts = replace(FACTS, group={}, instances={}, unconverted={"caches.example.com": AWAY + said})
@@ -200,7 +202,7 @@ def test_olm_checks_objects_without_the_defaults_of_the_new_crd() -> None:
     assert "lacks the required field `mode`" in found.message
 
 
-def test_what_olm_accepts_of_a_crd_is_noted() -> None:
+def test_values_of_a_crd_that_olm_ignores_are_a_note() -> None:
     new = crd("v1", minimum=3)
     owned = csv(customresourcedefinitions={"owned": [
         {"name": "caches.example.com", "version": "v1alpha1", "kind": "Cache"}]})  # fmt: skip
@@ -218,7 +220,7 @@ def test_what_olm_accepts_of_a_crd_is_noted() -> None:
     assert list(bundle_fit.crd_notes([new], {}, None)) == []
 
 
-def test_what_is_not_known_is_not_refused() -> None:
+def test_unknown_facts_are_not_refused() -> None:
     facts = ClusterFacts(namespace="apps", crds={"needs.example.org": {}}, is_whole=True)
 
     assert causes(csv(customresourcedefinitions=NEEDY), crd("v1"), facts=facts) == []

@@ -1,4 +1,4 @@
-"""The objects of a catalog server that several pods share fit each other."""
+"""The objects of a catalog server with several pods are consistent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def objects(wanted: CatalogDeployment) -> dict[str, Any]:
     return {one["kind"]: one for one in catalog_deployment.served_objects(wanted)}
 
 
-def test_everything_selects_the_pods_of_this_catalog_alone() -> None:
+def test_all_objects_only_select_the_pods_of_this_catalog() -> None:
     made = objects(WANTED)
     pods = made["Deployment"]["spec"]["template"]["metadata"]["labels"]
     for chosen in (
@@ -45,7 +45,7 @@ def test_the_catalog_source_names_the_service() -> None:
     assert made["Service"]["spec"]["ports"][0]["targetPort"] == 50051
 
 
-def test_only_one_of_deployment_and_autoscaler_says_how_many_pods() -> None:
+def test_only_one_of_deployment_and_autoscaler_sets_the_number_of_pods() -> None:
     scaled = objects(replace(WANTED, replicas=3, max_replicas=5))
     assert "replicas" not in scaled["Deployment"]["spec"]
     assert scaled["HorizontalPodAutoscaler"]["spec"]["minReplicas"] == 3
@@ -54,7 +54,7 @@ def test_only_one_of_deployment_and_autoscaler_says_how_many_pods() -> None:
     assert "HorizontalPodAutoscaler" not in fixed
 
 
-def test_a_pod_drains_before_it_ends_and_no_pod_goes_before_another_is_ready() -> None:
+def test_a_pod_drains_before_it_ends_and_is_replaced_before_it_is_removed() -> None:
     spec = objects(replace(WANTED, drain=7))["Deployment"]["spec"]
     container = spec["template"]["spec"]["containers"][0]
     assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
@@ -65,7 +65,7 @@ def test_a_pod_drains_before_it_ends_and_no_pod_goes_before_another_is_ready() -
     assert {"startupProbe", "readinessProbe", "livenessProbe"} <= container.keys()
 
 
-def test_the_order_is_that_of_applying_and_all_is_ours() -> None:
+def test_objects_are_in_the_order_of_applying_and_have_the_label_of_olmkit() -> None:
     made = catalog_deployment.served_objects(WANTED)
     assert all(install_objects.is_ours(one) for one in made)
     assert [one["kind"] for one in rollout.sort_for_apply(made)][-1] == "CatalogSource"
@@ -97,7 +97,7 @@ def test_the_order_is_that_of_applying_and_all_is_ours() -> None:
         {"further": (FurtherCatalog(name="edge", image="not an image"),)},
     ],
 )
-def test_what_the_cluster_would_refuse_is_refused(wrong: dict[str, Any]) -> None:
+def test_objects_that_the_cluster_would_refuse_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         replace(WANTED, **wrong)
 
@@ -134,7 +134,7 @@ def test_each_catalog_has_a_container_ports_and_a_catalog_source() -> None:
     assert mounted == {one["name"] for one in pod["volumes"]}
 
 
-def test_variables_of_services_do_not_reach_the_server() -> None:
+def test_variables_of_services_are_not_passed_to_the_server() -> None:
     assert objects(WANTED)["Deployment"]["spec"]["template"]["spec"]["enableServiceLinks"] is False
 
 

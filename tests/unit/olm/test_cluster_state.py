@@ -1,4 +1,4 @@
-"""Objects in a heap become a snapshot, and back."""
+"""A list of objects becomes a snapshot, and the reverse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> dict[s
     return {"kind": kind, "metadata": {"name": name, "namespace": namespace}, **fields}
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_a_written_state_is_read_back() -> None:
     seen = ClusterState(
         namespace="apps",
         subscriptions=(made("Subscription", "a", spec={"name": "p"}),),
@@ -26,7 +26,7 @@ def test_what_is_written_is_read_again() -> None:
     assert cluster_state.from_objects(cluster_state.objects_of(seen), "apps") == seen
 
 
-def test_catalogs_that_are_not_visible_here_are_left_out() -> None:
+def test_catalogs_of_other_namespaces_are_omitted() -> None:
     asks = made("Subscription", "a", spec={"name": "p", "sourceNamespace": "olm"})
     catalogs = (made("CatalogSource", "c", "olm"), made("CatalogSource", "c", "other"))
 
@@ -37,7 +37,7 @@ def test_catalogs_that_are_not_visible_here_are_left_out() -> None:
     assert [one["metadata"]["namespace"] for one in written] == ["apps", "olm"]
 
 
-def test_what_is_long_and_explains_nothing_is_left_out() -> None:
+def test_long_values_without_use_are_omitted() -> None:
     csv = made("ClusterServiceVersion", "c", spec={"icon": ["x" * 1000], "version": "1"})
     csv["metadata"]["managedFields"] = [1]
     step = {"status": "Present", "resource": {"kind": "CRD", "manifest": "x" * 1000}}
@@ -68,7 +68,7 @@ def test_copies_of_csvs_do_not_count() -> None:
     assert ClusterState(namespace="apps", csvs=(copy,)).csv("c") is None
 
 
-def test_a_csv_that_is_there_is_installed_before_olm_notes_it() -> None:
+def test_an_existing_csv_is_installed_before_olm_records_it() -> None:
     asks = made("Subscription", "a", status={"installedCSV": "c.v1", "currentCSV": "c.v2"})
     old, new = made("ClusterServiceVersion", "c.v1"), made("ClusterServiceVersion", "c.v2")
 

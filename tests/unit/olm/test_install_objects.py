@@ -1,4 +1,4 @@
-"""The objects of an install, and what is refused before any is made."""
+"""The objects of an install, and requests that are refused before a write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def request(**fields: Any) -> InstallRequest:
     return InstallRequest(**{"package": "cache", "namespace": "apps", "catalog": CATALOG} | fields)
 
 
-def test_a_group_a_catalog_and_a_subscription_in_this_order() -> None:
+def test_a_group_a_catalog_and_a_subscription_are_created_in_this_order() -> None:
     made = install_objects.subscription_objects(
         request(channel="stable"), Mode(type="OwnNamespace")
     )
@@ -34,7 +34,7 @@ def test_a_group_a_catalog_and_a_subscription_in_this_order() -> None:
     assert all(install_objects.is_ours(one) for one in made)
 
 
-def test_what_is_there_is_not_made_again() -> None:
+def test_existing_objects_are_not_created_again() -> None:
     there = SubscribedCatalog(name="shelf", namespace="olm")
 
     made = install_objects.subscription_objects(request(catalog=there), None)
@@ -73,13 +73,15 @@ def test_all_namespaces_is_an_empty_spec() -> None:
         ),
     ],
 )
-def test_catalogs_of_each_form(catalog: SubscribedCatalog, spec: dict[str, Any]) -> None:
+def test_catalogs_of_each_form_are_created(
+    catalog: SubscribedCatalog, spec: dict[str, Any]
+) -> None:
     made = install_objects.catalog_source(catalog, "cache")
 
     assert made["spec"] == {"sourceType": "grpc", "displayName": "cache", **spec}
 
 
-def test_a_catalog_of_other_content_has_another_name() -> None:
+def test_a_catalog_with_other_contents_has_another_name() -> None:
     def name(blobs: bytes, package: str = "cache") -> str:
         return ServedCatalog(namespace="apps", package=package, blobs=blobs, image="opm").name
 
@@ -117,7 +119,7 @@ def test_the_pod_reads_the_config_map_and_the_service_finds_it() -> None:
         ("MultiNamespace=b,c", ("b", "c")),
     ],
 )
-def test_modes_name_their_namespaces(words: str, targets: tuple[str, ...]) -> None:
+def test_install_modes_name_their_namespaces(words: str, targets: tuple[str, ...]) -> None:
     mode = Mode.parse(words)
 
     assert mode.targets("apps") == targets
@@ -128,7 +130,7 @@ def test_modes_name_their_namespaces(words: str, targets: tuple[str, ...]) -> No
     "words", ["", "Everywhere", "SingleNamespace", "SingleNamespace=a,b", "MultiNamespace=a",
               "AllNamespaces=a"]
 )  # fmt: skip
-def test_other_words_are_not_modes(words: str) -> None:
+def test_other_strings_are_not_install_modes(words: str) -> None:
     with pytest.raises(ConfigurationError):
         Mode.parse(words)
 
@@ -141,11 +143,11 @@ def test_other_words_are_not_modes(words: str) -> None:
         (("OwnNamespace", "SingleNamespace"), "OwnNamespace"),
     ],
 )
-def test_the_widest_mode_is_chosen(supported: tuple[str, ...], chosen: str) -> None:
+def test_the_widest_mode_is_selected(supported: tuple[str, ...], chosen: str) -> None:
     assert install_objects.choose_mode(supported, "apps", None).type == chosen
 
 
-def test_a_mode_that_needs_names_is_not_guessed() -> None:
+def test_a_mode_that_needs_namespaces_is_not_guessed() -> None:
     with pytest.raises(InputError, match="name the namespaces") as raised:
         install_objects.choose_mode(("SingleNamespace",), "apps", None)
 
@@ -165,7 +167,7 @@ def group(*targets: str) -> dict[str, Any]:
     }
 
 
-def test_the_group_that_is_there_decides() -> None:
+def test_an_existing_group_decides() -> None:
     install_objects.check_group(group("apps"), ("OwnNamespace",), None)
     install_objects.check_group(group("apps"), (), Mode(type="OwnNamespace"))
     with pytest.raises(InputError, match="`AllNamespaces`"):

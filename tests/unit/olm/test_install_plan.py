@@ -1,4 +1,4 @@
-"""What an InstallPlan says it brings."""
+"""The contents of an InstallPlan."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def packed(content: bytes) -> str:
     return base64.b64encode(base64.b64encode(gzip.compress(content))).decode()
 
 
-def test_a_step_holds_the_csv_itself() -> None:
+def test_a_step_contains_the_csv() -> None:
     assert install_plan.step(plan(json.dumps(CSV)), "cache.v2.0.0") == CSV
     assert install_plan.step(plan("{"), "cache.v2.0.0") == {}
     assert install_plan.step(plan(json.dumps(CSV)), "cache.v3.0.0") == {}
 
 
-def test_the_csv_of_an_unpacked_bundle_is_among_the_files_of_a_config_map() -> None:
+def test_the_csv_of_an_unpacked_bundle_is_in_a_config_map() -> None:
     files = {
         "broken.yaml": "no base64",
         "strange.yaml": "é",
@@ -43,7 +43,7 @@ def test_the_csv_of_an_unpacked_bundle_is_among_the_files_of_a_config_map() -> N
     assert install_plan.find_unpacked_csv({"binaryData": files}, "cache.v3.0.0") == {}
 
 
-def test_a_file_that_cannot_be_read_is_left_out_and_the_one_before_it_comes_once() -> None:
+def test_an_unreadable_file_is_omitted_and_repeated_ones_count_once() -> None:
     data = {"csv.yaml": packed(b"kind: ClusterServiceVersion\n"), "strange.yaml": "é"}
     assert list(install_plan.files({"binaryData": data})) == [{"kind": "ClusterServiceVersion"}]
 

@@ -1,4 +1,4 @@
-"""The files that let a cluster use a mirror."""
+"""The files with which a cluster uses a mirror."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_each_program_gets_its_own_file() -> None:
     assert source["spec"]["grpcPodConfig"]["extractContent"] == {"catalogDir": "/configs"}
 
 
-def test_older_releases_of_openshift_take_another_kind_and_digests_only() -> None:
+def test_older_releases_of_openshift_use_another_kind_and_only_digests() -> None:
     options = MirrorFilesOptions(content_source_policy=True, namespace="olm")
 
     made = mirror_objects.files(TARGET, NAMES, [], options)
@@ -51,7 +51,7 @@ def test_older_releases_of_openshift_take_another_kind_and_digests_only() -> Non
     assert "image-tag-mirror-set.yaml" not in made
 
 
-def test_our_own_reader_follows_the_registries_conf() -> None:
+def test_the_reader_of_olmkit_follows_the_registries_conf() -> None:
     text = mirror_objects.registries_conf({**NAMES.by_digest, **NAMES.by_tag}, insecure=True)
     rules = mirrors.parse(text, "x")
 
@@ -61,7 +61,7 @@ def test_our_own_reader_follows_the_registries_conf() -> None:
     assert str(second.reference) == "quay.io/a/b:v1"
 
 
-def test_containerd_is_told_the_scheme_and_the_prefix() -> None:
+def test_containerd_gets_the_scheme_and_the_prefix() -> None:
     made = tomllib.loads(mirror_objects.hosts_toml("docker.io", TARGET, scheme="http").decode())
 
     assert made["server"] == "https://registry-1.docker.io"
@@ -69,7 +69,7 @@ def test_containerd_is_told_the_scheme_and_the_prefix() -> None:
     assert made["host"]["http://m.example:5000/v2/olm"]["override_path"] is True
 
 
-def test_catalogs_with_a_server_are_run_and_have_one_object_each() -> None:
+def test_catalogs_with_a_server_have_one_object_each() -> None:
     served = MirroredCatalog(image="m.example:5000/olm/x/my_catalog@sha256:1")
     made = mirror_objects.files(TARGET, MirroredNames(), [served, CATALOG], MirrorFilesOptions())
 

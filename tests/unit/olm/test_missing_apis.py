@@ -1,4 +1,4 @@
-"""Why a cluster does not serve an API, and what helps: it depends on whose API it is."""
+"""Why a cluster does not serve an API; the fix depends on the owner of the API."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from olmkit.olm import missing_apis
          "install the operator that provides the CustomResourceDefinition of `VolumeSnapshot`"),
     ],
 )  # fmt: skip
-def test_the_fix_depends_on_whose_api_it_is(
+def test_the_fix_depends_on_the_owner_of_the_api(
     api_version: str, kind: str, cause: str, why: str, hint: str
 ) -> None:
     found = missing_apis.explain(GVK.parse(api_version, kind))

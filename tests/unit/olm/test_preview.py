@@ -1,4 +1,4 @@
-"""Permissions in words, before anything is installed."""
+"""Permissions in words, before an install."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CSV: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_csv_shows_what_it_brings() -> None:
+def test_a_csv_shows_its_contents() -> None:
     found = preview.preview_csv(CSV)
 
     assert found.modes == ("OwnNamespace", "AllNamespaces")
@@ -68,7 +68,7 @@ def test_a_csv_shows_what_it_brings() -> None:
     ]
 
 
-def test_far_reaching_grants_stand_out() -> None:
+def test_far_reaching_permissions_are_highlighted() -> None:
     text = "\n".join(preview.lines(preview.preview_csv(CSV), ["apps"]))
 
     assert "get: secrets  (far-reaching)" in text
@@ -85,13 +85,13 @@ def test_what_several_rules_grant_is_shown_once() -> None:
     assert lines[1:] == ["  permissions in the whole cluster:", "    get: nodes"]
 
 
-def test_who_watches_all_namespaces_has_all_in_the_cluster() -> None:
+def test_permissions_of_an_operator_that_watches_all_namespaces_are_for_the_cluster() -> None:
     text = "\n".join(preview.lines(preview.preview_csv(CSV), [""]))
 
     assert "it has all of these in the whole cluster" in text
 
 
-def test_paths_that_are_not_resources_are_shown_as_they_are() -> None:
+def test_paths_that_are_not_resources_are_shown_unchanged() -> None:
     grant = Grant(
         account="m", scope="cluster", groups=(), resources=(), verbs=("get",), urls=("/metrics",)
     )

@@ -43,7 +43,7 @@ def converting(
          "names the CRD `others.example.com`, which the bundle does not own"),
     ],
 )  # fmt: skip
-def test_what_olm_refuses_is_refused_before(csv: Manifest, says: str) -> None:
+def test_a_webhook_that_olm_refuses_is_refused_before_the_install(csv: Manifest, says: str) -> None:
     (found,) = webhook_fit.refusals(csv)
     assert says in found.message
     assert found.hint.startswith("correct the bundle")
@@ -54,10 +54,10 @@ def test_what_olm_refuses_is_refused_before(csv: Manifest, says: str) -> None:
 def test_conversion_of_own_crds_in_all_namespaces_is_accepted() -> None:
     csv = converting(OWN_CRD)
     assert not list(webhook_fit.refusals(csv))
-    csv["spec"]["installModes"] = []  # OLM looks only at modes that are listed
+    csv["spec"]["installModes"] = []  # OLM only reads modes that are listed.
     assert not list(webhook_fit.refusals(csv))
 
 
-def test_admission_webhooks_may_have_any_install_mode() -> None:
+def test_admission_webhooks_can_have_any_install_mode() -> None:
     csv = converting(modes=ALL, type_="ValidatingAdmissionWebhook")
     assert not list(webhook_fit.refusals(csv))

@@ -1,6 +1,6 @@
-"""Charts: what varies, what is escaped, and what is refused.
+"""Charts: variable values, escaped values, refused overlays.
 
-That Helm makes the objects of the overlay from a chart is in `e2e/hybrid/test_chart.py`.
+`e2e/hybrid/test_chart.py` tests that Helm creates the objects of the overlay from a chart.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_values_are_those_of_the_overlay() -> None:
     }
     about = documents.load(files["Chart.yaml"].encode(), "Chart.yaml").value
     assert (about["version"], about["appVersion"]) == ("1.2.3", "v1.2.3")
-    # The release is in a namespace already.
+    # The release already has a namespace.
     assert set(files) == {"Chart.yaml", "values.yaml", "templates/deployment-pond.yaml"}
 
 
@@ -94,7 +94,7 @@ def test_an_image_is_split(image: str, wanted: tuple[str, str, str]) -> None:
     assert (values["repository"], values["tag"], values["digest"]) == wanted
 
 
-def test_the_namespace_of_the_overlay_becomes_that_of_the_release() -> None:
+def test_the_namespace_of_the_overlay_is_replaced_by_that_of_the_release() -> None:
     binding = {
         "kind": "RoleBinding",
         "metadata": {"name": "b", "namespace": "pond-system"},
@@ -129,7 +129,7 @@ def test_braces_of_an_object_are_escaped() -> None:
     assert """a: '{{ "{{" }} .Values.x }}'""" in found["templates/configmap-m.yaml"]
 
 
-def test_kinds_that_a_cluster_may_lack_have_a_switch() -> None:
+def test_kinds_that_a_cluster_can_lack_have_a_switch() -> None:
     crd = {"kind": "CustomResourceDefinition", "metadata": {"name": "ponds.example.com"}}
     monitor = {"kind": "ServiceMonitor", "metadata": {"name": "m"}}
     files = of(crd, monitor)
@@ -142,13 +142,13 @@ def test_kinds_that_a_cluster_may_lack_have_a_switch() -> None:
     assert values["prometheus"] == {"enabled": True}
 
 
-def test_objects_of_one_name_have_different_files() -> None:
+def test_objects_with_one_name_have_different_files() -> None:
     one = {"apiVersion": "a/v1", "kind": "Widget", "metadata": {"name": "w"}}
     files = of(one, {**one, "apiVersion": "b/v1"})
     assert {"templates/widget-w.yaml", "templates/widget-w-2.yaml"} <= set(files)
 
 
-def test_a_version_can_be_named() -> None:
+def test_a_version_can_be_given() -> None:
     assert "version: 2.0.0\n" in of(version="v2.0.0")["Chart.yaml"]
     assert "version: 0.1.0\n" in (
         chart.chart([with_image("example.com/pond:main")], ChartRequest(name="p"))
@@ -167,7 +167,7 @@ def test_an_overlay_without_one_operator_is_refused() -> None:
         chart.chart([DEPLOYMENT, DEPLOYMENT], request)
 
 
-def test_the_same_objects_give_the_same_bytes_and_stay_as_they_are() -> None:
+def test_the_same_objects_result_in_the_same_bytes_and_are_unchanged() -> None:
     before = copy.deepcopy(DEPLOYMENT)
     assert of() == of()
     assert before == DEPLOYMENT

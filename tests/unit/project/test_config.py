@@ -1,4 +1,4 @@
-"""The PROJECT file and `[tool.olmkit]`: what is read, and what is said about bad ones."""
+"""The PROJECT file and `[tool.olmkit]`: values, and errors of invalid files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ version: "3"
 """
 
 
-def test_project_of_another_tool_is_read() -> None:
+def test_the_project_of_another_tool_is_read() -> None:
     project = config.parse(GO)
     assert (project.name, project.domain, project.repo) == (
         "memcached-operator",
@@ -47,7 +47,7 @@ def test_project_of_another_tool_is_read() -> None:
     assert project.document.get("plugins") == {"a": {}}
 
 
-def test_language_is_the_first_layout_that_names_one() -> None:
+def test_the_language_is_that_of_the_first_layout_with_one() -> None:
     project = config.parse(b'version: "3"\nlayout: [kustomize.common/v2, python.olmkit/v1]\n')
     assert project.language == "python"
     assert config.parse(b'version: "3"\n').language == ""
@@ -68,14 +68,14 @@ def test_language_is_the_first_layout_that_names_one() -> None:
         ("go.kubebuilder.io/v4", {}, "go"),
     ],
 )
-def test_watches_say_the_layout_where_the_project_file_cannot_be_right(
+def test_watches_decide_the_layout_if_the_project_file_is_wrong(
     layout: str, files: dict[str, bytes], language: str
 ) -> None:
     project = config.parse(f"version: '3'\nlayout: '{layout}'\nprojectName: a\n".encode())
     assert config.find_plugins_from_watches(project, files.get).language == language
 
 
-def test_a_program_in_go_has_kinds_of_charts_too() -> None:
+def test_a_program_in_go_can_also_have_kinds_with_charts() -> None:
     project = config.parse(
         b"version: '3'\nlayout: [hybrid.helm.sdk.operatorframework.io/v1-alpha]\ndomain: d.io\n"
         b"resources:\n"
@@ -92,7 +92,7 @@ def test_a_program_in_go_has_kinds_of_charts_too() -> None:
     assert [(api.kind, api.runner) for api in seen.apis] == [("InGo", ""), ("OfChart", "helm")]
 
 
-def test_missing_file_says_what_to_do() -> None:
+def test_a_missing_file_is_reported_with_a_hint() -> None:
     with pytest.raises(ConfigurationError) as caught:
         config.parse(None, prefix="here/")
     assert caught.value.message == "there is no project here: `here/PROJECT` does not exist"
@@ -117,7 +117,9 @@ def test_missing_file_says_what_to_do() -> None:
         ),
     ],
 )
-def test_bad_file_is_a_configuration_error_with_places(data: bytes, codes: list[str]) -> None:
+def test_an_invalid_file_is_a_configuration_error_with_places(
+    data: bytes, codes: list[str]
+) -> None:
     with pytest.raises(ConfigurationError) as caught:
         config.parse(data)
     assert [found.rule for found in caught.value.diagnostics] == codes
@@ -143,7 +145,7 @@ def test_settings_are_read() -> None:
     assert project.findings == ()
 
 
-def test_unknown_setting_is_a_warning_with_what_was_meant() -> None:
+def test_an_unknown_setting_is_a_warning_with_a_suggestion() -> None:
     project = config.parse(b'version: "3"\n', b"[tool.olmkit]\nsource = 'a'\nnonsense = 1\n")
     first, second = project.findings
     assert (first.rule, first.severity, first.hint) == (
@@ -166,11 +168,11 @@ def test_unknown_setting_is_a_warning_with_what_was_meant() -> None:
         (b"[tool.olmkit]\ninfer-defaults = 1\n", "PRJ006"),
     ],
 )
-def test_bad_settings_are_a_configuration_error(data: bytes, code: str) -> None:
+def test_invalid_settings_are_a_configuration_error(data: bytes, code: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         config.parse(b'version: "3"\n', data)
     assert [found.rule for found in caught.value.diagnostics] == [code]
 
 
-def test_projects_without_our_table_have_the_defaults() -> None:
+def test_projects_without_the_table_have_the_defaults() -> None:
     assert config.parse(b'version: "3"\n', b"tool = 1\n").settings == config.Settings()

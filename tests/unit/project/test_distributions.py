@@ -1,4 +1,4 @@
-"""Which versions of the runtime and of the tools a project accepts."""
+"""The versions of the runtime and of the tools that a project accepts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from olmkit.project import distributions
         ("0.2.0rc1", "0.2.0b1", "0.2.0", "0.3.0"),
     ],
 )
-def test_a_range_has_what_is_compatible(version: str, lower: str, same: str, broken: str) -> None:
+def test_a_range_includes_compatible_versions(
+    version: str, lower: str, same: str, broken: str
+) -> None:
     found = SpecifierSet(distributions.compatible(version))
     assert found.contains(version, prereleases=True)
     assert found.contains(same)
@@ -34,6 +36,6 @@ def test_the_requirement_accepts_this_version() -> None:
     assert olmkit.__version__ in runtime.specifier
 
 
-def test_what_is_not_a_version_is_refused() -> None:
+def test_an_invalid_version_is_refused() -> None:
     with pytest.raises(ValueError, match="not a version"):
         distributions.compatible("main")

@@ -1,4 +1,4 @@
-"""What the image of an operator will be: read from the project, decided without the world."""
+"""The plan of an operator's image: read from the project, without side effects."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plan() -> ImagePlan:
     )
 
 
-def test_what_the_project_says_becomes_labels() -> None:
+def test_values_of_the_project_become_labels() -> None:
     assert image_plan.labels(plan().application) == {
         "org.opencontainers.image.title": "Some.Operator",
         "org.opencontainers.image.version": "1.2.3+local",
@@ -62,7 +62,7 @@ def test_what_the_project_says_becomes_labels() -> None:
     assert image_plan.default_tag(plan().application) == "some-operator:v1.2.3-local"
 
 
-def test_the_package_is_found_where_projects_have_it() -> None:
+def test_the_package_is_found_in_the_usual_directories() -> None:
     hatch = PYPROJECT + b'[tool.hatch.build.targets.wheel]\npackages = ["src/other"]\n'
     setuptools = PYPROJECT + b'[tool.setuptools]\npackages = ["third"]\n'
     assert read(PYPROJECT, "some_operator", "tests") == "some_operator"
@@ -89,14 +89,14 @@ def test_the_package_is_found_where_projects_have_it() -> None:
         ),
     ],
 )
-def test_a_project_that_does_not_say_enough_is_reported(
+def test_an_incomplete_project_is_reported(
     pyproject: bytes | None, folders: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
         image_plan.application(pyproject, Settings(), frozenset(folders))
 
 
-def test_the_base_says_which_python_it_has() -> None:
+def test_the_base_image_determines_the_version_of_python() -> None:
     assert image_plan.python_version(base()) == "3.12"
     assert image_plan.python_version(base(), "3.11.9") == "3.11"
     with pytest.raises(ConfigurationError, match="not a version of Python"):
@@ -105,7 +105,7 @@ def test_the_base_says_which_python_it_has() -> None:
         image_plan.python_version(base(["PATH=/bin"]))
 
 
-def test_wheels_for_older_c_libraries_fit_too() -> None:
+def test_wheels_for_older_c_libraries_are_also_accepted() -> None:
     tags = image_plan.wheel_tags(AMD64, "manylinux_2_17")
     assert tags[:3] == (
         "manylinux_2_17_x86_64",
@@ -126,7 +126,7 @@ def test_wheels_for_older_c_libraries_fit_too() -> None:
         image_plan.wheel_tags(Platform(os="windows", architecture="amd64"), "manylinux_2_28")
 
 
-def test_the_image_is_the_base_with_packages_and_then_code() -> None:
+def test_the_image_has_the_base_then_packages_then_code() -> None:
     packages = layers.write(Tree({"opt/operator/lib/a.py": b"1"}))
     code = layers.write(Tree({"opt/operator/app/b.py": b"2"}))
     image = image_plan.compose(base(), packages, code, plan(), created=5)
@@ -135,7 +135,7 @@ def test_the_image_is_the_base_with_packages_and_then_code() -> None:
         code.descriptor.digest,
     ]
     assert image.config.run_options["Entrypoint"] == ["python", "-m", "some_operator"]
-    assert "Cmd" not in image.config.run_options, "the base's would be given as arguments"
+    assert "Cmd" not in image.config.run_options, "the base's Cmd would be passed as arguments"
     assert image.config.run_options["User"] == "65532:65532"
     assert image.config.run_options["Env"] == [
         "PATH=/usr/bin",
@@ -153,7 +153,7 @@ def test_without_packages_there_is_only_the_code() -> None:
     assert len(image_plan.compose(base(), None, code, plan()).manifest.layers) == 2
 
 
-def test_what_python_makes_by_itself_is_not_code() -> None:
+def test_files_that_python_generates_are_not_code() -> None:
     tree = Tree(
         {
             "__init__.py": b"",
@@ -168,13 +168,13 @@ def test_what_python_makes_by_itself_is_not_code() -> None:
     ]
 
 
-def test_the_project_may_say_how_it_is_started() -> None:
+def test_the_project_can_set_its_command() -> None:
     application = plan().application
     said = Settings(image_entrypoint=("/usr/bin/python3", "-m", "x"))
     assert image_plan.entrypoint(application, said) == ("/usr/bin/python3", "-m", "x")
 
 
-def test_a_lock_is_written_by_what_the_project_has() -> None:
+def test_the_command_for_a_lock_depends_on_the_project() -> None:
     named = ("olmkit-runtime[helm]>=0.1,<0.2",)
     command = image_plan.lock_command(b"lock:\n\ttrue\n", named, has_pyproject=True)
     assert command == "make lock"

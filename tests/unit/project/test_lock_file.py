@@ -35,11 +35,11 @@ mine @ https://example.com/mine.whl --hash=sha256:33
         ("mine2 @ https://example.com/mine2.whl", False),
     ],
 )
-def test_required_package_without_a_line_is_lacking(requirement: str, is_locked: bool) -> None:
+def test_a_required_package_without_a_line_is_missing(requirement: str, is_locked: bool) -> None:
     missing = lock_file.find_missing([requirement], LOCK)
     assert (missing == ()) is is_locked
 
 
-def test_a_package_is_named_once_as_the_project_writes_it() -> None:
+def test_a_package_is_named_once_as_in_the_project() -> None:
     requirements = ["My_Package>=1", "my-package<3", "other"]
     assert lock_file.find_missing(requirements, b"") == ("my-package", "other")

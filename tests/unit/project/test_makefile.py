@@ -84,11 +84,11 @@ def test_options_are_read(text: str, settings: dict[str, Any]) -> None:
         "\x00\t\\",
     ],
 )
-def test_what_does_not_make_crds_here_is_not_read(text: str) -> None:
+def test_lines_that_generate_no_crds_here_are_ignored(text: str) -> None:
     assert makefile.read(text) is None
 
 
-def test_explicit_settings_win() -> None:
+def test_explicit_settings_take_precedence() -> None:
     found = makefile.read("\n\tcontroller-gen crd:maxDescLen=5 rbac:roleName=r\n")
     assert found is not None
 

@@ -33,14 +33,14 @@ MANAGER = {
 }
 
 
-def test_interpreter_and_arguments_take_their_places() -> None:
+def test_interpreter_and_arguments_are_replaced() -> None:
     plan = run_plan.plan(
         ("python", "-m", "toy"), python="/venv/bin/python", manifests=[], arguments=("--a", "b")
     )
     assert plan.command == ("/venv/bin/python", "-m", "toy", "--a", "b")
 
 
-def test_other_programs_stay_what_they_are() -> None:
+def test_other_programs_are_unchanged() -> None:
     plan = run_plan.plan(("/bin/toy",), python="/venv/bin/python", manifests=[])
     assert plan.command == ("/bin/toy",)
 
@@ -52,7 +52,7 @@ def test_variables_with_values_come_from_the_manager() -> None:
     assert plan.environment == {"IMAGE": "a:1"}
 
 
-def test_first_container_counts_when_none_is_called_manager() -> None:
+def test_the_first_container_counts_if_none_is_named_manager() -> None:
     plan = run_plan.plan(
         ("python",), python="p", manifests=[deployment({"env": [variable("A", "1")]}, {})]
     )
@@ -60,17 +60,17 @@ def test_first_container_counts_when_none_is_called_manager() -> None:
 
 
 @pytest.mark.parametrize("spec", [None, [], {"template": 1}, {"template": {"spec": None}}])
-def test_odd_manifests_give_nothing(spec: Any) -> None:
+def test_invalid_manifests_have_no_plan(spec: Any) -> None:
     plan = run_plan.plan(("p",), python="p", manifests=[{"kind": "Deployment", "spec": spec}])
     assert plan.environment == {}
 
 
-def test_namespace_is_the_one_that_was_named() -> None:
+def test_the_namespace_is_the_given_one() -> None:
     plan = run_plan.plan(("p",), python="p", manifests=[deployment(MANAGER)], namespace="here")
     assert plan.environment["WATCH_NAMESPACE"] == "here"
 
 
-def test_what_cannot_be_a_namespace_is_refused() -> None:
+def test_an_invalid_namespace_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="`Not_One` cannot be the name of a namespace"):
         run_plan.plan(("p",), python="p", manifests=[], namespace="Not_One")
 
@@ -92,7 +92,7 @@ def test_kinds_are_those_with_a_controller() -> None:
     assert found == (GVK(group="a.b.c", version="v1", kind="One"),)
 
 
-def test_operator_in_another_language_is_left_to_its_own_build() -> None:
+def test_an_operator_in_another_language_is_left_to_its_own_build() -> None:
     for layout in ("python.olmkit/v1", *(f"{one}.sdk.operatorframework.io/v1" for one in WATCHES)):
         run_plan.check_language(project(f"layout: [{layout}]"))
     with pytest.raises(ConfigurationError, match="written for `go`"):
@@ -100,7 +100,7 @@ def test_operator_in_another_language_is_left_to_its_own_build() -> None:
 
 
 @pytest.mark.parametrize("language", WATCHES)
-def test_what_watches_describe_is_run_by_olmkit(language: str) -> None:
+def test_an_operator_with_watches_is_run_by_olmkit(language: str) -> None:
     found = run_plan.kinds(
         project(
             f"layout: [{language}.sdk.operatorframework.io/v1]\n"

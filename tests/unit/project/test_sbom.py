@@ -1,4 +1,4 @@
-"""Bills of materials: what is in the image, the same on every run."""
+"""Bills of materials: the contents of the image, reproducible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGES = Tree(
 )
 
 
-def test_each_package_is_listed_with_version_and_licence() -> None:
+def test_each_package_is_listed_with_version_and_license() -> None:
     value = json.loads(sbom.write("operator", PACKAGES))
     assert value["bomFormat"] == "CycloneDX"
     assert value["metadata"]["component"]["name"] == "operator"
@@ -48,6 +48,6 @@ def test_other_parts_have_a_type_and_a_digest() -> None:
     assert sbom.write("operator", PACKAGES, parts) == sbom.write("operator", PACKAGES, parts[::-1])
 
 
-def test_equal_packages_give_equal_bytes() -> None:
+def test_equal_packages_result_in_equal_bytes() -> None:
     assert sbom.write("operator", PACKAGES) == sbom.write("operator", PACKAGES)
     assert sbom.write("operator", PACKAGES) != sbom.write("other", PACKAGES)

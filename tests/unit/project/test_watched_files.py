@@ -1,4 +1,4 @@
-"""Entries of `watches.yaml` next to what a project has."""
+"""Entries of `watches.yaml` compared with the files of a project."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def messages(entry: str, gvk: str = "group: web.example.com, version: v1, kind: 
         "role: pond, finalizer: {name: x, playbook: playbooks/pond.yml}",
     ],
 )
-def test_what_is_there_or_cannot_be_told_is_not_reported(entry: str) -> None:
+def test_existing_and_unknown_paths_are_not_reported(entry: str) -> None:
     assert messages(entry) == []
 
 
@@ -57,7 +57,7 @@ def test_what_is_there_or_cannot_be_told_is_not_reported(entry: str) -> None:
         ("role: pond, Finalizer: {name: x, role: dry}", "the role `dry` does not exist"),
     ],
 )
-def test_what_is_not_there_is_reported(entry: str, message: str) -> None:
+def test_missing_paths_are_reported(entry: str, message: str) -> None:
     assert messages(entry) == [message]
 
 
@@ -71,7 +71,7 @@ def test_what_is_not_there_is_reported(entry: str, message: str) -> None:
         ("group: apps, version: v1, kind: Deployment", None),
     ],
 )
-def test_kind_that_the_project_lacks_is_reported(gvk: str, hint: str | None) -> None:
+def test_a_kind_that_the_project_lacks_is_reported(gvk: str, hint: str | None) -> None:
     data = f"- {{{gvk}, role: pond}}\n".encode()
     found = watched_files.check(PROJECT, data, FILES.__contains__, prefix="a/")
     assert [one.hint for one in found] == ([hint] if hint else [])
@@ -79,5 +79,5 @@ def test_kind_that_the_project_lacks_is_reported(gvk: str, hint: str | None) -> 
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"a: 1", b"- 3", b"- {role: 3, group: [1]}"])
-def test_what_is_no_list_of_entries_is_left_to_its_reader(data: bytes) -> None:
+def test_another_value_than_a_list_is_left_to_its_reader(data: bytes) -> None:
     assert watched_files.check(PROJECT, data, FILES.__contains__) == ()

@@ -1,4 +1,4 @@
-"""Images of Helm and Ansible operators: the layers that they have next to Python."""
+"""Images of Helm and Ansible operators: their layers apart from Python."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_helm_image_has_the_program_and_the_charts(
     assert facts.labels["dev.olmkit.helm.digest"] == str(Digest.of(HELM))
 
 
-def test_an_ansible_image_has_the_collections_that_are_required(
+def test_an_ansible_image_has_the_required_collections(
     tmp_path: Path, make_wheel: Callable[..., Path]
 ) -> None:
     folder = project(tmp_path / "web", "ansible", make_wheel)
@@ -128,7 +128,7 @@ def test_an_ansible_image_has_the_collections_that_are_required(
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ansible") is None, reason="needs `ansible`")
-def test_a_collection_in_another_version_than_the_pinned_one_is_named() -> None:
+def test_a_collection_with_another_version_than_the_pinned_one_is_named() -> None:
     below = "usr/share/ansible/collections/ansible_collections"
     tree = Tree(
         {
@@ -149,7 +149,9 @@ def test_a_collection_in_another_version_than_the_pinned_one_is_named() -> None:
     assert watched_image.other_versions(tree, {"collections": listed}) == []
 
 
-def test_collections_come_from_an_index(tmp_path: Path, make_wheel: Callable[..., Path]) -> None:
+def test_collections_can_come_from_an_index(
+    tmp_path: Path, make_wheel: Callable[..., Path]
+) -> None:
     folder = project(tmp_path / "web", "ansible", make_wheel)
     (folder / "requirements.yml").write_text(
         "collections:\n- {name: operator_sdk.util, version: 0.5.0}\n- {name: web.core}\n"
@@ -200,7 +202,7 @@ def test_a_bill_of_materials_lists_the_charts_and_the_helm_program(
     for name in ("memcached@0.1.0", "base@0.3.0", "packed@2.1.0"):
         assert f"pkg:helm/{name}" in names
     assert watched_image.helm_part(HELM).version == ""
-    # A chart that changes changes the document.
+    # A changed chart changes the document.
     (charts / "memcached/charts/base/Chart.yaml").write_text("{name: base, version: 0.4.0}\n")
     found = asyncio.run(files(build(folder, helm=str(tmp_path / "helm"), sbom=True), AMD64))
     assert b"pkg:helm/base@0.4.0" in found.data("opt/operator/sbom.cdx.json")
@@ -209,12 +211,12 @@ def test_a_bill_of_materials_lists_the_charts_and_the_helm_program(
 @pytest.mark.parametrize(
     ("data", "platform"), [(b"#!/bin/sh\n", AMD64), (HELM, ARM64), (ARM_HELM, AMD64), (b"", AMD64)]
 )
-def test_a_program_for_another_machine_is_an_error(data: bytes, platform: Platform) -> None:
+def test_a_program_for_another_platform_is_an_error(data: bytes, platform: Platform) -> None:
     with pytest.raises(InputError, match="`helm`"):
         watched_image.helm_program(data, platform, path="helm")
 
 
-def test_an_option_of_the_other_kind_is_an_error(
+def test_an_option_of_the_other_type_of_project_is_an_error(
     tmp_path: Path, make_wheel: Callable[..., Path]
 ) -> None:
     folder = project(tmp_path / "web", "ansible", make_wheel)
@@ -222,7 +224,7 @@ def test_an_option_of_the_other_kind_is_an_error(
         build(folder, helm="helm")
 
 
-def test_the_image_of_a_python_project_has_what_its_kinds_need(
+def test_the_image_of_a_python_project_has_the_files_of_all_its_kinds(
     tmp_path: Path, make_wheel: Callable[..., Path]
 ) -> None:
     folder = tmp_path / "web"

@@ -1,4 +1,4 @@
-"""A bundle without findings, and bundles made from it by a few changes."""
+"""A bundle without findings, and bundles that differ from it by a few changes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def minimal() -> Tree:
 
 @pytest.fixture(scope="session")
 def broken(minimal: Tree) -> Callable[[Mapping[str, Any]], Tree]:
-    """Makes a bundle by the changes of one entry of `breaks.yaml`."""
+    """Build a bundle with the changes of one entry of `breaks.yaml`."""
     return lambda changes: _changed(minimal, changes)
 
 
 @pytest.fixture(scope="session")
 def judge(broken: Callable[[Mapping[str, Any]], Tree]) -> Judge:
-    """What the default rules report about a changed bundle."""
+    """Return the findings of the default rules about a changed bundle."""
 
     def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
         bundle = layout.read(broken(changes), "kettle")
@@ -59,7 +59,7 @@ def publishable() -> Tree:
 
 @pytest.fixture(scope="session")
 def judge_publication(publishable: Tree) -> Judge:
-    """What all rules report about a changed bundle that could be published."""
+    """Return the findings of all rules about a changed bundle that could be published."""
 
     def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
         bundle = layout.read(_changed(publishable, changes), changes.get("root", "kettle"))
@@ -74,7 +74,7 @@ def judge_publication(publishable: Tree) -> Judge:
 
 @pytest.fixture(scope="session")
 def change() -> Callable[[Tree, Mapping[str, Any]], Tree]:
-    """Makes a bundle from another by the changes of one entry of `breaks.yaml`."""
+    """Build a bundle from another with the changes of one entry of `breaks.yaml`."""
     return _changed
 
 
@@ -82,7 +82,7 @@ def _changed(minimal: Tree, changes: Mapping[str, Any]) -> Tree:
     files = {path: file.data for path, file in minimal.items()}
     for name, path in FILES.items():
         if name in changes:
-            # The places in the tests are those of a file that stays as it is but for the change.
+            # The places in the tests are those of a file that only has this change.
             value = documents.load(files[path], path).value
             for keys, new in changes[name].items():
                 _set(value, _keys(name, keys), new)

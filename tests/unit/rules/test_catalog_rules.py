@@ -1,4 +1,4 @@
-"""Every rule for catalogs: what breaks it, what it then says, and that it is documented."""
+"""Every rule for catalogs: the input that violates it, its finding, its documentation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RULES = {rule.code: rule for rule in engine.rules(engine.CATALOG)}
 
 
 def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
-    """What all rules say about the changed catalog."""
+    """Return the findings of all rules about the changed catalog."""
     text = MINIMAL
     for old, new in changes.get("replace", {}).items():
         assert old in text
@@ -38,12 +38,12 @@ def test_the_minimal_catalog_has_no_findings() -> None:
     assert judged({}) == ()
 
 
-def test_every_rule_has_a_fixture_that_breaks_it() -> None:
+def test_every_rule_has_a_fixture_that_violates_it() -> None:
     assert sorted(BREAKS) == sorted(RULES)
 
 
 @pytest.mark.parametrize("code", sorted(RULES))
-def test_a_rule_finds_what_its_fixture_breaks(code: str) -> None:
+def test_a_rule_reports_its_fixture(code: str) -> None:
     changes = BREAKS[code]
 
     found = [finding for finding in judged(changes) if finding.rule == code]
@@ -67,7 +67,7 @@ def test_a_rule_is_documented(code: str) -> None:
     assert fix.startswith("Fix: ")
 
 
-def test_codes_and_names_are_unique_and_families_known() -> None:
+def test_codes_and_names_are_unique_and_families_are_known() -> None:
     everywhere = [*RULES.values(), *engine.rules(engine.BUNDLE)]
     names = [rule.name for rule in everywhere]
 
@@ -75,13 +75,13 @@ def test_codes_and_names_are_unique_and_families_known() -> None:
     assert {rule.family for rule in RULES.values()} <= set(engine.FAMILIES)
 
 
-def test_nothing_crashes_on_any_fixture() -> None:
+def test_no_rule_crashes_on_any_fixture() -> None:
     for code, changes in BREAKS.items():
         assert not engine.has_crashed(judged(changes)), code
 
 
-def test_a_fault_is_not_repeated_by_rules_that_follow_from_it() -> None:
-    """One mistake, one finding: where a rule needs what another misses, it is silent."""
+def test_an_error_is_not_repeated_by_rules_that_depend_on_it() -> None:
+    """One error, one finding: a rule is silent if another one reports what it needs."""
     alone = {
         code: sorted({finding.rule for finding in judged(BREAKS[code])})
         for code in ("FBC014", "FBC016", "FBC033", "FBC034", "FBC036", "FBC038", "GRF003", "GRF007")
@@ -101,7 +101,7 @@ def test_several_missing_bundles_are_not_duplicate_versions() -> None:
     assert found == ["FBC024"]
 
 
-def test_the_implicit_default_channel_may_be_deprecated() -> None:
+def test_the_implicit_default_channel_can_be_deprecated() -> None:
     found = judged(
         {
             "replace": {"defaultChannel: stable": "defaultChannel: fast"},
@@ -123,7 +123,7 @@ def test_the_implicit_default_channel_may_be_deprecated() -> None:
         ("base64data: iVBORw0KGgo=, mediatype: image/png", None),
     ],
 )
-def test_an_icon_is_judged_by_its_first_bytes(icon: str, says: str | None) -> None:
+def test_the_type_of_an_icon_is_that_of_its_first_bytes(icon: str, says: str | None) -> None:
     line = "defaultChannel: stable\n"
 
     found = judged({"replace": {line: f"{line}icon: {{{icon}}}\n"}})

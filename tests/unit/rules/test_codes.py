@@ -1,4 +1,4 @@
-"""The register of codes: complete, and equal to what the commands report."""
+"""The register of codes: complete, and equal to the codes that commands report."""
 
 from __future__ import annotations
 

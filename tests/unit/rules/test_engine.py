@@ -12,7 +12,7 @@ from olmkit.rules.engine import Finding, Rule
 
 def _rule(code: str, *findings: Finding, error: Exception | None = None) -> Rule:
     def check(subject: Any) -> Iterator[Finding]:  # noqa: ARG001 - a rule's signature
-        """Say so."""
+        """Report a finding."""
         yield from findings
         if error is not None:
             raise error
@@ -28,7 +28,7 @@ def _rule(code: str, *findings: Finding, error: Exception | None = None) -> Rule
     )
 
 
-def test_the_engine_stamps_findings_with_code_name_and_severity() -> None:
+def test_the_engine_adds_code_name_and_severity_to_findings() -> None:
     (found,) = engine.run(None, [_rule("TST001", Finding("a"))])
 
     assert (found.rule, found.name, found.severity) == ("TST001", "tst001", Severity.ERROR)
@@ -44,7 +44,7 @@ def test_findings_are_sorted_by_place_and_reported_once() -> None:
     assert [finding.message for finding in found] == ["high", "low"]
 
 
-def test_findings_of_one_rule_are_bounded_and_the_rest_is_mentioned() -> None:
+def test_findings_of_one_rule_are_limited_and_the_rest_is_counted() -> None:
     many = [Finding(f"{number:05}") for number in range(engine.MAX_FINDINGS + 2)]
 
     found = engine.run(None, [_rule("TST001", *many), _rule("TST002", Finding("b"))])
@@ -54,7 +54,7 @@ def test_findings_of_one_rule_are_bounded_and_the_rest_is_mentioned() -> None:
     assert (rest.rule, rest.severity) == ("TST001", Severity.ERROR)
 
 
-def test_a_rule_that_crashes_becomes_a_finding_about_olmkit_and_hides_no_other() -> None:
+def test_a_rule_that_crashes_is_a_finding_about_olmkit_and_hides_no_other() -> None:
     rules = [_rule("TST001", Finding("a"), error=KeyError("x")), _rule("TST002", Finding("b"))]
 
     found = engine.run(None, rules)
@@ -65,7 +65,7 @@ def test_a_rule_that_crashes_becomes_a_finding_about_olmkit_and_hides_no_other()
     assert "rule `TST001` stopped with KeyError" in crash.message
 
 
-def test_a_profile_decides_severity_over_rule_and_finding() -> None:
+def test_the_severity_of_a_profile_takes_precedence_over_rule_and_finding() -> None:
     rule = _rule("TST001", Finding("a", severity=Severity.INFO))
 
     (found,) = engine.run(None, [rule], severities={"TST001": Severity.WARNING})
@@ -88,7 +88,7 @@ def test_rules_are_selected_by_family_and_ignored_by_code() -> None:
     assert {code[:3] for code in codes} == {"CRD"}
 
 
-def test_a_profile_chooses_by_suites() -> None:
+def test_a_profile_selects_suites() -> None:
     reference = engine.choose(engine.profile("operator-sdk"))
     default = engine.choose(engine.profile("default"))
 
@@ -96,7 +96,7 @@ def test_a_profile_chooses_by_suites() -> None:
     assert {rule.suite for rule in default} == {"default", "sound"}
 
 
-def test_publishing_profiles_are_stricter_where_published_bundles_are_spared() -> None:
+def test_publishing_profiles_are_stricter_and_spare_published_bundles() -> None:
     assert engine.profile("default").severities == {}
     assert engine.profile("community").severities["CSV048"] is Severity.ERROR
 
@@ -109,11 +109,11 @@ def test_an_unknown_rule_is_refused_with_the_nearest_one() -> None:
     assert caught.value.hint == "did you mean `repeated-install-mode`"
 
 
-def test_a_family_of_another_kind_of_subject_may_be_named() -> None:
+def test_a_family_for_another_kind_of_input_can_be_named() -> None:
     assert engine.choose(engine.profile("default"), select=["GRF"]) == ()
 
 
-def test_a_rule_of_two_suites_runs_with_either() -> None:
+def test_a_rule_in_two_suites_runs_with_either() -> None:
     hub = {rule.code for rule in engine.choose(engine.profile("default"), select=["operatorhub"])}
 
     assert {"HUB001", "CSV037"} <= hub
@@ -166,7 +166,7 @@ def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
     assert "operatorhub" in caught.value.hint
 
 
-def test_explaining_gives_code_weight_and_documentation() -> None:
+def test_an_explanation_has_code_severity_and_documentation() -> None:
     words = engine.explain("CSV012")
 
     assert words.startswith("CSV012 repeated-install-mode (error, sound rules)\n\n")

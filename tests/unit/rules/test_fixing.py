@@ -1,4 +1,4 @@
-"""`--fix`: what it changes and what it leaves, on every fixture that breaks a rule."""
+"""`--fix`: its changes for every fixture that violates a rule."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _with(tree: Tree, path: str, *pairs: tuple[str, str]) -> Tree:
         (ANNOTATIONS, "versions: v4.15\n", "versions: v4.15"),
     ],
 )
-def test_a_fault_is_undone_to_the_byte(publishable: Tree, path: str, old: str, new: str) -> None:
+def test_a_fix_restores_every_byte(publishable: Tree, path: str, old: str, new: str) -> None:
     done = fixing.apply_fixes(_with(publishable, path, (old, new)), "kettle", _judge)
 
     assert done.tree.data(path).decode() == publishable.data(path).decode()
@@ -84,29 +84,29 @@ def test_a_fault_is_undone_to_the_byte(publishable: Tree, path: str, old: str, n
 @pytest.mark.parametrize(
     ("path", "old", "new"),
     [
-        # The right key is there, too.
+        # The correct key is also present.
         (CSV, "minKubeVersion: 1.28.0", "minKubeVersion: 1.28.0\n  minkubeversion: 1.29.0"),
-        # A number is missing, and which is a guess.
+        # A number is missing, and any number would be a guess.
         (CSV, "  version: 1.2.3", "  version: v1.2"),
-        # Two entries that disagree.
+        # Two entries that contradict each other.
         (
             CSV,
             "supported: true\n",
             "supported: true\n    - {type: AllNamespaces, supported: false}\n",
         ),
-        # Spaces of a literal text are content.
+        # Spaces of a literal block are content.
         (CSV, "alm-examples: |\n      [", "alm-examples: |\n      \n      ["),
         # The name leads to a value of a wrong type.
         (CSV, "  keywords: [kettle]", "  keyword: kettle"),
     ],
 )
-def test_what_is_ambiguous_stays(publishable: Tree, path: str, old: str, new: str) -> None:
+def test_ambiguous_errors_are_not_fixed(publishable: Tree, path: str, old: str, new: str) -> None:
     broken = _with(publishable, path, (old, new))
 
     assert fixing.apply_fixes(broken, "kettle", _judge).tree == broken
 
 
-def test_comments_and_layout_stay(publishable: Tree) -> None:
+def test_comments_and_layout_are_kept(publishable: Tree) -> None:
     broken = _with(
         publishable,
         CSV,
@@ -119,7 +119,7 @@ def test_comments_and_layout_stay(publishable: Tree) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(BREAKS))
-def test_fixing_twice_is_fixing_once_and_makes_no_new_error(
+def test_fixing_twice_has_the_result_of_fixing_once_and_creates_no_error(
     code: str,
     publishable: Tree,
     change: Callable[[Tree, Mapping[str, Any]], Tree],

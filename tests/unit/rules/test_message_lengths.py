@@ -1,6 +1,6 @@
-"""Findings repeat at most 120 characters of a value, whatever bundle or catalog they describe.
+"""Findings repeat at most 120 characters of a value, for any bundle or catalog.
 
-Each value of each fixture that breaks a rule is replaced by a long one, and the result is judged.
+Each value of each fixture that violates a rule is replaced by a long one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Judge = Callable[[Mapping[str, Any]], tuple[Diagnostic, ...]]
 
 
 def _repeated(found: Diagnostic) -> int:
-    """Return the length of the longest part of a value in the texts of a finding."""
+    """Return the length of the longest part of a value in the messages of a finding."""
     said = (found.message, found.subject, found.hint, *(one.message for one in found.related))
     return max((len(one) for text in said for one in _REPEATED.findall(text)), default=0)
 
@@ -69,7 +69,7 @@ def _with(value: Any, path: tuple[Any, ...], new: str) -> Any:
 
 
 def _lengthened(text: str) -> Iterator[str]:
-    """Yield a YAML text with one scalar after the other, also keys, replaced by a long one."""
+    """Yield a YAML text with each scalar, including keys, replaced in turn by a long one."""
     try:
         nodes = list(yaml.compose_all(text))
     except yaml.YAMLError:
@@ -86,7 +86,7 @@ def _lengthened(text: str) -> Iterator[str]:
 
 
 def _changed(changes: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the changes of a fixture with one of their values after the other replaced."""
+    """Yield the changes of a fixture with each value replaced in turn."""
     for part in _PARTS:
         for path in _places(changes.get(part, {})):
             for long in LONG:
@@ -98,7 +98,7 @@ def _changed(changes: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 @pytest.mark.parametrize("code", sorted((*BREAKS, *PUBLISHING)))
-def test_findings_about_a_bundle_repeat_little(
+def test_findings_about_a_bundle_shorten_values(
     code: str, judge: Judge, judge_publication: Judge
 ) -> None:
     judged = judge if code in BREAKS else judge_publication
@@ -107,7 +107,7 @@ def test_findings_about_a_bundle_repeat_little(
 
 
 @pytest.mark.parametrize("name", ["annotations", "csv", "crd"])
-def test_findings_about_long_values_of_a_sound_bundle_repeat_little(
+def test_findings_about_long_values_of_a_valid_bundle_shorten_them(
     name: str, judge_publication: Judge
 ) -> None:
     (file,) = (HERE / "publishable").rglob(
@@ -129,7 +129,7 @@ def _judged(text: str) -> tuple[Diagnostic, ...]:
 
 
 @pytest.mark.parametrize("code", [*sorted(CATALOG), ""])
-def test_findings_about_a_catalog_repeat_little(code: str) -> None:
+def test_findings_about_a_catalog_shorten_values(code: str) -> None:
     text = MINIMAL
     for old, new in CATALOG.get(code, {}).get("replace", {}).items():
         text = text.replace(old, new)

@@ -1,4 +1,4 @@
-"""The message, place and hint of each rule for the input that breaks it, as golden files.
+"""The message, place and hint of each rule for the input that violates it, as golden files.
 
 `OLMKIT_GOLDEN=rewrite` writes `tests/golden/messages`; review the difference like code. The
 findings of commands are in the golden cases of the commands.
@@ -24,7 +24,7 @@ from tests.unit.rules import test_submissions as submissions
 
 Judge = Callable[[Mapping[str, Any]], tuple[Diagnostic, ...]]
 
-# Codes whose text is only in unit tests; remove a code when a golden case has it.
+# Codes whose message is only in unit tests; remove a code when a golden case has it.
 WITHOUT = frozenset(
     (
         "BUG001",
@@ -39,7 +39,7 @@ WITHOUT = frozenset(
 
 @pytest.fixture(scope="module")
 def messages(judge: Judge, judge_publication: Judge) -> dict[str, list[Diagnostic]]:
-    """The findings of each rule for the input that breaks it."""
+    """Return the findings of each rule for the input that violates it."""
     judges = (
         (judge, bundles.BREAKS),
         (judge_publication, bundles.PUBLISHING),
@@ -72,7 +72,7 @@ def test_the_messages_of_rules_are_as_expected(
     assert families == {path.stem: path.read_text("utf-8") for path in folder.glob("*.txt")}
 
 
-def test_every_code_has_a_golden_text(root: Path) -> None:
+def test_every_code_has_a_golden_message(root: Path) -> None:
     golden = root / "tests/golden"
     files = (*golden.glob("messages/*.txt"), *golden.glob("*/*/expected/std*"))
     seen = {

@@ -1,4 +1,4 @@
-"""A thousand broken bundles: whatever a bundle holds, olmkit answers and no rule crashes."""
+"""A thousand invalid bundles: for any contents, olmkit has a result and no rule crashes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXTRA = {
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_a_broken_bundle_is_judged_without_a_crash(minimal: Tree, part: int) -> None:
+def test_an_invalid_bundle_is_checked_without_a_crash(minimal: Tree, part: int) -> None:
     base = minimal.merge(EXTRA)
     for seed in range(part, COUNT, 4):
         broken = mutated(base, random.Random(seed))

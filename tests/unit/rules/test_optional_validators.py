@@ -23,12 +23,12 @@ FRAMEWORK = {"operatorhub", "removed-apis", "capabilities", "categories", "good-
         ("name=operatorhub", FRAMEWORK - {"good-practices"}),
     ],
 )
-def test_a_selector_means_suites(selector: str, suites: set[str]) -> None:
+def test_a_selector_selects_suites(selector: str, suites: set[str]) -> None:
     assert optional_validators.suites(selector) == suites
 
 
 @pytest.mark.parametrize("selector", ["name=other", "suite in (", "=", "name=a b"])
-def test_a_selector_without_a_match_or_a_meaning_is_refused(selector: str) -> None:
+def test_a_selector_that_matches_nothing_is_refused(selector: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         optional_validators.suites(selector)
 

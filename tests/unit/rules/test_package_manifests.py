@@ -1,4 +1,4 @@
-"""Package manifests, one fault at a time; expected verdicts are those of operator-framework/api."""
+"""Package manifests, one error at a time; expected results are those of operator-framework/api."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def codes(text: str) -> list[str]:
         ("defaultChannel: stable", "defaultChannel: fast", "PKG007"),
     ],
 )
-def test_each_fault_is_found(old: str, new: str, code: str) -> None:
+def test_each_error_is_found(old: str, new: str, code: str) -> None:
     assert old in SOUND
     assert codes(SOUND.replace(old, new)) == [code]
 
 
-def test_a_sound_manifest_has_no_findings() -> None:
+def test_a_valid_manifest_has_no_findings() -> None:
     assert codes(SOUND) == []
     assert codes("packageName: a\nchannels: [{name: b, currentCSV: c}]") == []
 
@@ -62,7 +62,7 @@ def test_a_sound_manifest_has_no_findings() -> None:
         {"a.txt": SOUND.encode()},
     ],
 )
-def test_other_folders_have_no_package_manifest(files: dict[str, bytes]) -> None:
+def test_other_directories_have_no_package_manifest(files: dict[str, bytes]) -> None:
     assert package_manifest.find(Tree(files), "x") is None
 
 

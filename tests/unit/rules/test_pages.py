@@ -9,7 +9,7 @@ from olmkit.cli import main
 from olmkit.rules import codes, pages
 
 
-def test_the_docs_of_every_code_are_a_page_and_an_anchor_that_exist(root: Path) -> None:
+def test_the_docs_of_every_code_are_an_existing_page_and_anchor(root: Path) -> None:
     for code in codes.register().values():
         path, _, anchor = diagnostics.docs_page(code.code).partition("#")
         text = (root / path).read_text()
@@ -30,7 +30,7 @@ def test_the_index_names_profiles_and_rules() -> None:
     assert "[CSV012](csv.md#csv012) `repeated-install-mode`" in index
 
 
-def test_the_pages_in_the_repository_are_those_that_are_made(root: Path) -> None:
+def test_the_pages_in_the_repository_are_up_to_date(root: Path) -> None:
     made = {path: file.data for path, file in pages.pages().items()}
     found = {
         path.relative_to(root).as_posix(): path.read_bytes()

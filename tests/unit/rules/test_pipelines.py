@@ -1,4 +1,4 @@
-"""What a profile's pipeline checks that could not run here, and that every fact is read."""
+"""Checks of a profile's pipeline that cannot run here, and the facts that rules read."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def _not_run(name: str, facts: Facts = NO_FACTS, *, named: bool = False) -> list
 
 
 @pytest.mark.parametrize("name", ["default", "operator-sdk"])
-def test_nothing_is_left_out_of_a_check_of_files(name: str) -> None:
+def test_a_check_of_files_is_complete(name: str) -> None:
     assert _not_run(name) == []
 
 
 @pytest.mark.parametrize("name", list(pipelines.ELSEWHERE))
-def test_a_check_elsewhere_has_a_reason_and_a_way_to_run_it(name: str) -> None:
+def test_an_external_check_has_a_reason_and_a_command(name: str) -> None:
     assert name in engine.PROFILES
     for entry in pipelines.ELSEWHERE[name]:
         assert entry.reason
@@ -43,7 +43,7 @@ def test_images_are_named_until_they_are_inspected() -> None:
 
 
 class _Recorder:
-    """Facts that note which of them are read."""
+    """Facts that record which of them are read."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts

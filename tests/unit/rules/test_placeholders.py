@@ -1,4 +1,4 @@
-"""Placeholders: what is scaffolded is found, and what an author wrote is not."""
+"""Placeholders: scaffolded values are found, and values of the user are not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
     return place
 
 
-def test_all_that_is_scaffolded_is_found(project: Path) -> None:
+def test_all_scaffolded_placeholders_are_found(project: Path) -> None:
     generate.generate(project, BundleGenerateOptions(version="0.1.0"))
     messages = found(project / "bundle")
     for place in (
@@ -50,7 +50,7 @@ def test_all_that_is_scaffolded_is_found(project: Path) -> None:
     assert found(project / "bundle", "default") == []
 
 
-def test_what_the_author_wrote_is_not_found(project: Path) -> None:
+def test_values_of_the_user_are_not_placeholders(project: Path) -> None:
     base = project / "config/manifests/bases/pond-operator.clusterserviceversion.yaml"
     text = base.read_text()
     for pattern, written in (
@@ -80,7 +80,7 @@ def test_what_the_author_wrote_is_not_found(project: Path) -> None:
         ("registry.example.com/ponds/pond:v1", False),
     ],
 )
-def test_image_of_a_generator_is_found(project: Path, image: str, is_placeholder: bool) -> None:
+def test_the_image_of_a_generator_is_found(project: Path, image: str, is_placeholder: bool) -> None:
     generate.generate(project, BundleGenerateOptions(version="0.1.0"))
     csv = project / "bundle/manifests/pond-operator.clusterserviceversion.yaml"
     text = re.sub(r"(?m)(image: ).*pond-operator.*$", rf"\g<1>{image}", csv.read_text())

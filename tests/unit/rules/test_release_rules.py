@@ -1,4 +1,4 @@
-"""Every rule for a catalog next to its old state: what breaks it, and what it then says."""
+"""Every rule for a new and an old catalog: the input that violates it, and its finding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from olmkit.rules.releases import BlockedUpgrade, CatalogRelease, InstallConflic
 
 RULES = {rule.code: rule for rule in engine.rules(engine.RELEASE)}
 
-# Channels by name, entries by version: what it replaces, and its skip range.
+# Channels by name, entries by version: the version that each replaces, and its skip range.
 Channels = dict[str, dict[str, tuple[str, str]]]
 
 CHAIN: dict[str, tuple[str, str]] = {"1.0.0": ("", ""), "1.1.0": ("1.0.0", "")}
@@ -80,7 +80,7 @@ BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
         None,
         "`cog.v1.1.0` cannot be installed from this catalog: `cog.v1.1.0` needs the API `Db`",
     ),
-    # OLM v0 goes down to the head, which is older; OLM v1 stays.
+    # OLM v0 downgrades to the head, which is older; OLM v1 stays.
     "UPG008": (
         catalog({"stable": {"2.0.0": ("", ""), "1.9.0": ("2.0.0", "")}}),
         None,
@@ -117,7 +117,7 @@ CONFLICT = InstallConflict(
 )
 
 
-def test_a_release_that_continues_has_no_findings() -> None:
+def test_a_release_without_lost_upgrades_has_no_findings() -> None:
     newer = {"stable": {**CHAIN, "2.0.0": ("1.1.0", "")}}
     pruned = {"stable": {"2.0.0": ("1.1.0", ">=1.0.0 <2.0.0")}}
 
@@ -126,12 +126,12 @@ def test_a_release_that_continues_has_no_findings() -> None:
         assert judged(catalog(channels)) == ()
 
 
-def test_every_rule_has_a_release_that_breaks_it() -> None:
+def test_every_rule_has_a_release_that_violates_it() -> None:
     assert sorted(BREAKS) == sorted(RULES)
 
 
 @pytest.mark.parametrize("code", sorted(RULES))
-def test_a_rule_finds_what_breaks_it(code: str) -> None:
+def test_a_rule_reports_its_release(code: str) -> None:
     new, old, words = BREAKS[code]
     conflicts = {("cog", "stable"): CONFLICT} if code == "UPG007" else {}
     blocked = (BLOCKED,) if code == "UPG009" else ()

@@ -1,4 +1,4 @@
-"""Every rule: what breaks it, what it then says, and that it is documented."""
+"""Every rule: the input that violates it, its finding, its documentation."""
 
 from __future__ import annotations
 
@@ -30,19 +30,17 @@ def test_the_minimal_bundle_has_no_findings(judge: Judge) -> None:
     assert judge({}) == ()
 
 
-def test_every_rule_has_a_fixture_that_breaks_it() -> None:
+def test_every_rule_has_a_fixture_that_violates_it() -> None:
     assert sorted(BREAKS) == sorted(DEFAULT)
     assert sorted(PUBLISHING) == sorted(RULES.keys() - DEFAULT)
 
 
-def test_the_publishable_bundle_has_a_note_only(judge_publication: Judge) -> None:
+def test_the_publishable_bundle_only_has_a_note(judge_publication: Judge) -> None:
     assert [finding.rule for finding in judge_publication({})] == ["EXT011"]
 
 
 @pytest.mark.parametrize("code", sorted(RULES))
-def test_a_rule_finds_what_its_fixture_breaks(
-    judge: Judge, judge_publication: Judge, code: str
-) -> None:
+def test_a_rule_reports_its_fixture(judge: Judge, judge_publication: Judge, code: str) -> None:
     changes = BREAKS.get(code) or PUBLISHING[code]
     everything = judge(changes) if code in BREAKS else judge_publication(changes)
 
@@ -60,7 +58,7 @@ def test_a_rule_finds_what_its_fixture_breaks(
 
 
 @pytest.mark.parametrize("version", ["operators.coreos.com/v1", "example.com/v9", "v1"])
-def test_a_csv_of_another_group_or_version_is_only_warned_of(judge: Judge, version: str) -> None:
+def test_a_csv_of_another_group_or_version_is_only_a_warning(judge: Judge, version: str) -> None:
     # OLM 0.46 on a cluster installs each of these; the CSV that it creates has its own version.
     (found,) = judge({"csv": {"apiVersion": version}})
 
@@ -79,14 +77,14 @@ def test_a_rule_is_documented(code: str) -> None:
     assert fix.startswith("Fix: ")
 
 
-def test_codes_and_names_are_unique_and_families_known() -> None:
+def test_codes_and_names_are_unique_and_families_are_known() -> None:
     names = [rule.name for rule in RULES.values()]
 
     assert len(set(names)) == len(names)
     assert {rule.family for rule in RULES.values()} <= set(engine.FAMILIES)
 
 
-def test_nothing_crashes_on_any_fixture(judge: Judge, judge_publication: Judge) -> None:
+def test_no_rule_crashes_on_any_fixture(judge: Judge, judge_publication: Judge) -> None:
     for code, changes in BREAKS.items():
         assert not engine.has_crashed(judge(changes)), code
         assert not engine.has_crashed(judge_publication(changes)), code
@@ -110,7 +108,9 @@ SOUND = {
 
 
 @pytest.mark.parametrize("name", sorted(SOUND))
-def test_what_the_api_server_completes_or_takes_is_not_an_error(judge: Judge, name: str) -> None:
+def test_values_that_the_api_server_defaults_or_accepts_are_not_an_error(
+    judge: Judge, name: str
+) -> None:
     found = judge({"files": {"manifests/a.yaml": SOUND[name]}})
 
     assert [one for one in found if one.rule.startswith("OBJ")] == []
@@ -125,7 +125,7 @@ def test_what_the_api_server_completes_or_takes_is_not_an_error(judge: Judge, na
         ("{type: olm.maxOpenShiftVersion, value: null}", Severity.ERROR),
     ],
 )
-def test_a_property_without_a_value_is_an_error_only_where_olm_reads_it(
+def test_a_property_without_a_value_is_only_an_error_if_olm_reads_it(
     judge: Judge, text: str, severity: Severity
 ) -> None:
     found = judge({"files": {"metadata/properties.yaml": f"properties:\n- {text}\n"}})
@@ -141,7 +141,7 @@ def test_a_service_name_that_begins_with_a_digit_is_a_warning(judge: Judge) -> N
 
 
 def test_repeated_keys_in_a_long_file_take_linear_time(judge: Judge) -> None:
-    """The lines of the file are not looked for again for each of them."""
+    """The lines of the file are not searched again for each of them."""
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
     text += "".join(f"  k{number}: x\n" for number in range(1000)) * 2
     text += "  long: |\n" + "    x\n" * 400_000

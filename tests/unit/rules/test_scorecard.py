@@ -1,4 +1,4 @@
-"""The built-in tests of the scorecard, one fault at a time; expected values are operator-sdk's."""
+"""The built-in tests of the scorecard, one error at a time; results are those of operator-sdk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sample(**fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def judged(minimal: Tree) -> Any:
-    """Runs a test on the minimal bundle with an API, samples, and the entry of the owned CRD."""
+    """Run a test on the minimal bundle with an API, samples, and the entry of the owned CRD."""
 
     def run(
         name: str, samples: Any, owned: dict[str, Any] | None = None, **version: Any
@@ -71,7 +71,7 @@ def judged(minimal: Tree) -> Any:
         ([{"spec": {}}], "fail", "Object 'Kind' is missing", ()),
     ],
 )
-def test_basic_check_spec(
+def test_basic_check_spec_requires_samples_with_spec(
     judged: Any, samples: Any, state: str, errors: Any, suggestions: Any
 ) -> None:
     found = judged("basic-check-spec", samples)
@@ -101,7 +101,7 @@ def test_basic_check_spec(
         ([sample()], {"schema": None}, "pass", ("Add CRD validation for Cache/v1",)),
     ],
 )
-def test_olm_crds_have_validation(
+def test_olm_crds_have_validation_requires_schemas(
     judged: Any, samples: Any, version: Any, state: str, suggestions: Any
 ) -> None:
     found = judged("olm-crds-have-validation", samples, **version)
@@ -126,7 +126,7 @@ def test_a_part_that_is_not_an_object_fails_without_a_crash(judged: Any, part: s
     assert found.errors == (f"the {part} of the sample one is not an object",)
 
 
-def test_olm_crds_have_resources(judged: Any) -> None:
+def test_olm_crds_have_resources_requires_resources(judged: Any) -> None:
     found = judged("olm-crds-have-resources", [sample()])
     assert found.errors == ("Owned CRDs do not have resources specified",)
     owned = {"resources": [{"kind": "Pod", "version": "v1"}]}
@@ -155,7 +155,7 @@ def test_olm_crds_have_resources(judged: Any) -> None:
         ([sample(spec=[])], {}, "fail", ("the spec of the sample one is not an object",), ()),
     ],
 )
-def test_olm_spec_descriptors(
+def test_olm_spec_descriptors_requires_descriptors_of_fields(
     judged: Any, samples: Any, owned: Any, state: str, errors: Any, suggestions: Any
 ) -> None:
     found = judged("olm-spec-descriptors", samples, owned)
@@ -178,7 +178,7 @@ def test_olm_spec_descriptors(
         ([sample(status="x")], {}, "fail", ("the status of the sample one is not an object",), ""),
     ],
 )
-def test_olm_status_descriptors(
+def test_olm_status_descriptors_requires_descriptors_of_fields(
     judged: Any, samples: Any, owned: Any, state: str, errors: Any, suggestion: str
 ) -> None:
     found = judged("olm-status-descriptors", samples, owned)
@@ -187,7 +187,7 @@ def test_olm_status_descriptors(
     assert len(found.suggestions) == bool(suggestion)
 
 
-def test_olm_bundle_validation_reports_what_the_rules_find(judged: Any) -> None:
+def test_olm_bundle_validation_reports_the_findings_of_rules(judged: Any) -> None:
     found = judged("olm-bundle-validation", [sample(kind="Other")])
     assert found.state == "fail"
     assert any("CSV014" in error for error in found.errors)
@@ -198,12 +198,12 @@ def test_olm_bundle_validation_reports_what_the_rules_find(judged: Any) -> None:
 @pytest.mark.parametrize(
     ("path", "content", "state"),
     [
-        ("manifests/zz.yaml", b"", "fail"),  # a file without a byte ends operator-sdk's reader
-        ("manifests/zz.yaml", b"# a licence\n\n", "pass"),  # one without a value does not
+        ("manifests/zz.yaml", b"", "fail"),  # an empty file ends operator-sdk's reader
+        ("manifests/zz.yaml", b"# a licence\n\n", "pass"),  # a file without a value does not
         ("metadata/annotations.yaml", b"annotations: {}\n", "fail"),
     ],
 )
-def test_what_operator_sdk_does_not_load_fails(
+def test_a_file_that_operator_sdk_does_not_load_fails(
     minimal: Tree, path: str, content: bytes, state: str
 ) -> None:
     bundle = layout.read(minimal.merge({path: content}), "bundle")
@@ -238,7 +238,7 @@ def test_an_unknown_name_fails_with_the_valid_ones(minimal: Tree) -> None:
         ("quay.io/operator-framework/scorecard-test:v1", (), None),
     ],
 )
-def test_built_in_tests_are_known_by_image_and_program(
+def test_built_in_tests_are_recognized_by_image_and_program(
     image: str, entrypoint: tuple[str, ...], name: str | None
 ) -> None:
     assert scorecard.name_of(ScorecardTest(image, entrypoint)) == name

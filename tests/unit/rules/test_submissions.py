@@ -1,4 +1,4 @@
-"""Rules about operators of a repository, each with a small operator that has the fault."""
+"""Rules about operators of a repository, each with a small operator that violates it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bundle(
     folder: str = "",
     **spec: Any,
 ) -> dict[str, bytes]:
-    """The files of a bundle of a version."""
+    """Return the files of a bundle with this version."""
     csv = {
         "apiVersion": "operators.coreos.com/v1alpha1",
         "kind": "ClusterServiceVersion",
@@ -124,7 +124,7 @@ def operator(
 
 
 def findings(subject: Operator | ChangeSet, *codes: str) -> list[tuple[str, str, str]]:
-    """Code, place and message of what is found."""
+    """Return code, place and message of each finding."""
     kind = SUBMISSION if isinstance(subject, Operator) else PULL_REQUEST
     rules = engine.choose(engine.profile("community"), select=codes or ("SUB",), subject=kind)
     return [
@@ -154,7 +154,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize("good", GOOD)
-def test_sound_operators_have_no_findings(good: Operator) -> None:
+def test_valid_operators_have_no_findings(good: Operator) -> None:
     assert findings(good) == []
 
 
@@ -370,7 +370,7 @@ BAD: dict[str, tuple[Operator, str, str]] = {
 
 
 @pytest.mark.parametrize("code", BAD)
-def test_each_rule_finds_its_fault(code: str) -> None:
+def test_each_rule_reports_its_error(code: str) -> None:
     bad, place, message = BAD[code]
 
     found = findings(bad, code)
@@ -408,11 +408,11 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("code", CHANGES)
-def test_each_rule_about_changes_finds_its_fault(code: str) -> None:
+def test_each_rule_about_changes_reports_its_error(code: str) -> None:
     assert [rule for rule, _, _ in findings(CHANGES[code])] == [code]
 
 
-def test_one_new_version_of_one_operator_is_what_pipelines_expect() -> None:
+def test_one_new_version_of_one_operator_is_accepted() -> None:
     good = changes(
         ("A", "operators/cog/1.1.0/manifests/a.yaml"),
         ("M", "operators/cog/ci.yaml"),
@@ -454,7 +454,7 @@ def test_a_long_channel_is_searched_for_loops_without_recursion() -> None:
         ("(a|b)+", "ab", False),
     ],
 )
-def test_a_repository_waives_checks_for_some_operators(
+def test_a_repository_can_disable_checks_for_some_operators(
     pattern: str, name: str, waived: bool
 ) -> None:
     text = documents.dump(

@@ -1,4 +1,4 @@
-"""Children that are described once: applied where they differ, removed when not wanted."""
+"""Declared children: applied if they differ, removed if they are no longer declared."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def found(server: ApiServer, plural: str, name: str) -> Any:
     return one
 
 
-def test_what_is_missing_is_made_and_nothing_is_sent_when_nothing_differs() -> None:
+def test_missing_children_are_created_and_nothing_is_sent_without_differences() -> None:
     async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
         children = await started(client)
         family = await children.apply(owner, [page(a="b"), web()])
@@ -115,7 +115,7 @@ def test_what_is_missing_is_made_and_nothing_is_sent_when_nothing_differs() -> N
     play(work)
 
 
-def test_single_field_that_is_not_wanted_any_more_is_removed() -> None:
+def test_a_field_that_is_no_longer_declared_is_removed() -> None:
     async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
         children = await started(client)
         await children.apply(owner, [web(runAsUser=1001)])
@@ -132,7 +132,7 @@ def test_single_field_that_is_not_wanted_any_more_is_removed() -> None:
     play(work)
 
 
-def test_what_another_manager_changed_is_reported_and_taken_back() -> None:
+def test_changes_of_another_manager_are_reported_and_reverted() -> None:
     async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
         other = Client(client.cluster, None, field_manager="kubectl")
         children = await started(client)
@@ -155,7 +155,7 @@ def test_what_another_manager_changed_is_reported_and_taken_back() -> None:
 
 
 @pytest.mark.parametrize("cached", [True, False])
-def test_child_that_is_not_described_any_more_is_removed(cached: bool) -> None:
+def test_a_child_that_is_no_longer_declared_is_removed(cached: bool) -> None:
     async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
         children = await started(client, removes=[MAP])
         reference = {
@@ -176,12 +176,12 @@ def test_child_that_is_not_described_any_more_is_removed(cached: bool) -> None:
         ]
         left = {one["metadata"]["name"] for one in server.all("configmaps")}
         assert left == {"page", "by-hand", "alien"}
-        assert server.get("deployments", "web", "n"), "its kind is not one that is removed"
+        assert server.get("deployments", "web", "n"), "children of its kind are not removed"
 
     play(work, cached=cached)
 
 
-def test_object_of_another_owner_is_not_touched_and_the_rest_is_done() -> None:
+def test_an_object_of_another_owner_is_kept_and_the_other_children_are_applied() -> None:
     told: list[str] = []
 
     class Recorder(EventRecorder):
@@ -207,7 +207,7 @@ def test_object_of_another_owner_is_not_touched_and_the_rest_is_done() -> None:
     ]
 
 
-def test_refusals_are_gathered_and_nothing_is_removed_then() -> None:
+def test_refusals_are_collected_and_nothing_is_removed_then() -> None:
     async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
         children = await started(client, removes=[MAP])
         await children.apply(owner, [page()])
@@ -222,8 +222,8 @@ def test_refusals_are_gathered_and_nothing_is_removed_then() -> None:
     play(work)
 
 
-def test_what_the_server_writes_in_another_way_is_applied_once() -> None:
-    """Empty values are dropped by real servers, and texts of Secrets are coded."""
+def test_values_that_the_server_writes_differently_are_applied_once() -> None:
+    """Real servers remove empty values, and encode strings of Secrets."""
 
     async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
         children = await started(client)
@@ -234,7 +234,7 @@ def test_what_the_server_writes_in_another_way_is_applied_once() -> None:
             "stringData": {"a": "b"},
         }
         await children.apply(owner, [secret, page()])
-        # As a real server would have answered.
+        # The answer of a real server.
         family = await children.apply(owner, [secret, page()])
         assert [one.change for one in family.children] == [Change.UNCHANGED, Change.UNCHANGED]
         assert found(server, "secrets", "key")["data"] == {"a": "Yg=="}
@@ -249,7 +249,7 @@ def test_what_the_server_writes_in_another_way_is_applied_once() -> None:
     play(work)
 
 
-def test_owner_with_a_namespace_has_no_children_without_one() -> None:
+def test_a_namespaced_owner_has_no_cluster_scoped_children() -> None:
     async def work(_: ApiServer, client: Client, owner: Manifest) -> None:
         children = await started(client)
         role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
@@ -259,7 +259,7 @@ def test_owner_with_a_namespace_has_no_children_without_one() -> None:
     play(work)
 
 
-def test_mistakes_in_a_description_are_named() -> None:
+def test_errors_in_a_declaration_are_named() -> None:
     async def work(_: ApiServer, client: Client, owner: Manifest) -> None:
         one: Any = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
         with pytest.raises(TypeError, match="a list of objects, not one"):

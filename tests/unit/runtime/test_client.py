@@ -1,4 +1,4 @@
-"""The client of reconcilers against an API server on loopback: cached, direct, in one namespace."""
+"""The client of reconcilers with an API server on loopback: cached, direct, in one namespace."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def play(
     return server
 
 
-def test_own_write_is_read_fresh() -> None:
+def test_own_writes_are_read_fresh() -> None:
     async def work(_: ApiServer, client: Client) -> None:
         key = Request("a", "n")
         assert await client.get(MAP, key) is None
@@ -89,7 +89,7 @@ def test_own_write_is_read_fresh() -> None:
     assert [method for method, _ in server.requests].count("GET") < 8, "reads are cached"
 
 
-def test_cached_objects_are_the_readers_own() -> None:
+def test_cached_objects_can_be_changed_by_the_reader() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         server.put("configmaps", _map("a", data={"x": "1"}))
         found = await client.require(MAP, Request("a", "n"))
@@ -100,7 +100,7 @@ def test_cached_objects_are_the_readers_own() -> None:
     play(work)
 
 
-def test_kinds_that_are_not_cached_are_read_from_the_server() -> None:
+def test_kinds_without_a_cache_are_read_from_the_server() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         server.put("configmaps", _map("a"))
         assert await client.get(MAP, Request("a", "n")) is not None
@@ -146,7 +146,7 @@ def test_lists_select_by_namespace_labels_index_and_limit() -> None:
         assert len(await names(limit=2)) == 2
         with pytest.raises(ConfigurationError, match="no index `weight`"):
             await client.list(MAP, index=("weight", "1"))
-        # From the server, what was an index is a field selector.
+        # On the server, an index is a field selector.
         direct = await client.direct.list(MAP, index=("metadata.name", "a"))
         assert [one["metadata"]["name"] for one in direct] == ["a"]
         assert direct[0]["kind"] == "ConfigMap"
@@ -155,7 +155,7 @@ def test_lists_select_by_namespace_labels_index_and_limit() -> None:
     play(work, prepare=prepare)
 
 
-def test_a_long_list_lets_others_run_while_it_is_decoded() -> None:
+def test_other_tasks_run_while_a_long_list_is_decoded() -> None:
     turns = 0
 
     async def count() -> None:
@@ -179,7 +179,7 @@ def test_a_long_list_lets_others_run_while_it_is_decoded() -> None:
     play(work)
 
 
-def test_direct_list_reads_every_page() -> None:
+def test_a_direct_list_reads_every_page() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         for number in range(1100):
             server.put("configmaps", _map(f"m{number}"))
@@ -189,7 +189,7 @@ def test_direct_list_reads_every_page() -> None:
     assert sum(access.verb == "list" for access in server.accesses) == 3
 
 
-def test_metadata_alone_may_be_read() -> None:
+def test_metadata_can_be_read_alone() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         server.put("things", _thing(spec={"size": 1}))
         found = await client.get(THING, Request("t", "n"), metadata_only=True)
@@ -213,7 +213,7 @@ def test_subresources_are_read_from_the_server() -> None:
     assert ("GET", "/apis/tests.example.com/v1/namespaces/n/things/t/status") in server.requests
 
 
-def test_conflict_about_a_hidden_object_says_that_it_is_hidden() -> None:
+def test_a_conflict_with_a_hidden_object_reports_that_it_is_hidden() -> None:
     settings = CacheSettings(scope=Scope(label_selector="mine=yes"))
 
     async def work(server: ApiServer, client: Client) -> None:
@@ -226,7 +226,7 @@ def test_conflict_about_a_hidden_object_says_that_it_is_hidden() -> None:
     play(work, settings=settings)
 
 
-def test_namespace_that_is_not_watched_is_a_mistake_and_not_a_missing_object() -> None:
+def test_a_namespace_without_a_watch_is_an_error_and_not_a_missing_object() -> None:
     settings = CacheSettings().watching(["n", "m"])
 
     async def work(server: ApiServer, client: Client) -> None:
@@ -237,14 +237,14 @@ def test_namespace_that_is_not_watched_is_a_mistake_and_not_a_missing_object() -
         with pytest.raises(ConfigurationError):
             await client.list(MAP, namespace="other")
         assert len(await client.list(MAP)) == 1
-        assert await client.list(NODE) == [], "kinds without namespaces are watched as ever"
+        assert await client.list(NODE) == [], "cluster-scoped kinds are still watched"
 
     server = play(work, settings=settings)
     listed = {path for method, path in server.requests if path.endswith("configmaps")}
     assert listed == {f"/api/v1/namespaces/{name}/configmaps" for name in "nm"}, "Roles are enough"
 
 
-def test_patch_sends_what_differs_and_nothing_when_nothing_does() -> None:
+def test_a_patch_only_sends_differences_and_nothing_without_them() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         old = await client.create(_map("a", data={"x": "1"}))
         before = len(server.writes())
@@ -262,7 +262,7 @@ def test_patch_sends_what_differs_and_nothing_when_nothing_does() -> None:
     play(work)
 
 
-def test_rehearsal_is_checked_and_not_kept() -> None:
+def test_a_dry_run_is_validated_and_not_stored() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         made = await client.rehearsal.create(_map("a"))
         assert made["metadata"]["uid"]
@@ -274,7 +274,7 @@ def test_rehearsal_is_checked_and_not_kept() -> None:
     play(work)
 
 
-def test_client_of_one_namespace_works_there_and_nowhere_else() -> None:
+def test_a_client_of_one_namespace_only_works_there() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         here = client.within("n")
         made = await here.apply(
@@ -282,7 +282,9 @@ def test_client_of_one_namespace_works_there_and_nowhere_else() -> None:
         )
         assert made["metadata"]["namespace"] == "n"
         assert await here.direct.get(MAP, Request("a")) is not None
-        assert await here.get(MAP, Request("a"), fresh=True) is not None, "one memory of writes"
+        assert await here.get(MAP, Request("a"), fresh=True) is not None, (
+            "both clients share their writes"
+        )
         with pytest.raises(ConfigurationError, match="works in the namespace `n`, not in `m`"):
             await here.get(MAP, Request("a", "m"))
         with pytest.raises(ConfigurationError):
@@ -295,7 +297,7 @@ def test_client_of_one_namespace_works_there_and_nowhere_else() -> None:
     play(work)
 
 
-def test_many_are_deleted_by_labels() -> None:
+def test_many_objects_are_deleted_by_labels() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         for name, label in (("a", "1"), ("b", "2"), ("c", "1")):
             server.put("configmaps", _map(name, metadata={"labels": {"x": label}}))
@@ -305,7 +307,7 @@ def test_many_are_deleted_by_labels() -> None:
     play(work)
 
 
-def test_many_are_not_deleted_in_all_namespaces_at_once() -> None:
+def test_objects_in_all_namespaces_cannot_be_deleted_at_once() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         server.put("configmaps", _map("a"))
         with pytest.raises(ValueError, match="needs a namespace"):
@@ -315,7 +317,7 @@ def test_many_are_not_deleted_in_all_namespaces_at_once() -> None:
     play(work)
 
 
-def test_create_or_update_writes_only_what_changes() -> None:
+def test_create_or_update_only_writes_changes() -> None:
     def grow(manifest: Manifest) -> None:
         manifest.setdefault("data", {})["x"] = "1"
 
@@ -337,7 +339,7 @@ def test_create_or_update_writes_only_what_changes() -> None:
     play(work)
 
 
-def test_create_or_patch_takes_status_into_account() -> None:
+def test_create_or_patch_also_writes_status() -> None:
     def mutate(size: int, ready: int) -> Callable[[Manifest], None]:
         def change(manifest: Manifest) -> None:
             manifest["spec"] = {"size": size}
@@ -390,7 +392,7 @@ def test_conflicts_are_retried_and_existing_objects_are_not() -> None:
 
 
 @pytest.mark.parametrize("finalizers", [[], ["tests.example.com/hold"]], ids=["free", "held"])
-def test_own_deletion_is_read(finalizers: list[str]) -> None:
+def test_an_own_deletion_is_read(finalizers: list[str]) -> None:
     async def work(server: ApiServer, client: Client) -> None:
         key = Request("a", "n")
         await client.create(_map("a", metadata={"finalizers": finalizers}))
@@ -410,7 +412,7 @@ def test_own_deletion_is_read(finalizers: list[str]) -> None:
         play(work)
 
 
-def test_object_that_was_deleted_and_created_again_is_the_new_one() -> None:
+def test_an_object_that_was_deleted_and_recreated_is_the_new_one() -> None:
     async def work(_: ApiServer, client: Client) -> None:
         key = Request("a", "n")
         await client.create(_map("a"))
@@ -423,7 +425,7 @@ def test_object_that_was_deleted_and_created_again_is_the_new_one() -> None:
     play(work)
 
 
-def test_fresh_read_of_what_the_cache_does_not_select_is_an_error_at_once() -> None:
+def test_a_fresh_read_outside_of_the_cache_selection_is_an_error_at_once() -> None:
     async def work(_: ApiServer, client: Client) -> None:
         key = Request("a", "n")
         await client.get(MAP, key)
@@ -436,7 +438,7 @@ def test_fresh_read_of_what_the_cache_does_not_select_is_an_error_at_once() -> N
     play(work, settings=CacheSettings(scope=Scope(label_selector="app=x")))
 
 
-def test_late_write_is_named_with_what_keeps_the_cache() -> None:
+def test_a_late_write_is_reported_with_the_reason() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         await client.get(MAP, Request("a", "n"))
         await asyncio.sleep(0.1)  # the watch is open
@@ -459,7 +461,7 @@ def test_late_write_is_named_with_what_keeps_the_cache() -> None:
         (_map("a", namespace=""), "`ConfigMap` `a` has no namespace"),
     ],
 )
-def test_manifest_that_names_no_object_is_an_error_before_any_request(
+def test_a_manifest_without_a_name_is_an_error_before_any_request(
     manifest: Manifest, words: str
 ) -> None:
     async def work(server: ApiServer, client: Client) -> None:
@@ -477,7 +479,7 @@ def test_manifest_that_names_no_object_is_an_error_before_any_request(
     play(work)
 
 
-def test_what_is_not_a_key_or_an_object_is_named() -> None:
+def test_an_invalid_key_or_object_is_named() -> None:
     async def work(_: ApiServer, client: Client) -> None:
         for call in (client.get, client.require, client.delete):
             with pytest.raises(TypeError, match=r"`Request\(name, namespace\)`, not by 'a'"):

@@ -1,4 +1,4 @@
-"""What a dump and a profile show of a process."""
+"""The contents of a dump and a profile of a process."""
 
 from __future__ import annotations
 
@@ -104,15 +104,15 @@ async def _ask(port: int) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("host", [None, "10.0.0.7", "example.com", "::"])
-def test_the_debug_server_is_for_loopback_alone(host: str | None) -> None:
+def test_the_debug_server_only_listens_on_loopback(host: str | None) -> None:
     manager = Manager.__new__(Manager)
     with pytest.raises(ConfigurationError, match="it must be a loopback address"):
         debug_server.server((host, 6060), manager)
 
 
-def test_a_profile_shows_what_computes() -> None:
+def test_a_profile_shows_running_functions() -> None:
     with dump.Profile(period=0.002) as taken:
         until = time.monotonic() + 0.2
         while time.monotonic() < until:
             sum(range(1000))
-    assert "test_a_profile_shows_what_computes" in taken.folded()
+    assert "test_a_profile_shows_running_functions" in taken.folded()

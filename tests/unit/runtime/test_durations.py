@@ -1,4 +1,4 @@
-"""Lengths of time as authors write them."""
+"""Durations as authors write them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from olmkit.runtime.watch.scope import CacheSettings, KindScope
 from olmkit.runtime.work.workqueue import WorkQueue
 
 
-def test_number_and_timedelta_are_seconds() -> None:
+def test_a_number_and_a_timedelta_are_seconds() -> None:
     assert durations.seconds(5, "x") == 5
     assert durations.seconds(datetime.timedelta(milliseconds=1500), "x") == 1.5
 
@@ -24,12 +24,12 @@ def test_number_and_timedelta_are_seconds() -> None:
     ("value", "error"),
     [(True, TypeError), ("5", TypeError), (float("nan"), ValueError), (float("inf"), ValueError)],
 )
-def test_what_is_not_a_length_of_time_names_its_setting(value: Any, error: type[Exception]) -> None:
+def test_an_invalid_duration_names_its_setting(value: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="`grace` must be a"):
         durations.seconds(value, "grace")
 
 
-def test_settings_take_a_timedelta_and_keep_seconds() -> None:
+def test_settings_accept_a_timedelta_and_keep_seconds() -> None:
     minute = datetime.timedelta(minutes=1)
     made = ElectionSettings(
         name="x",
@@ -47,7 +47,7 @@ def test_settings_take_a_timedelta_and_keep_seconds() -> None:
         CacheSettings(resync=float("nan"))
 
 
-def test_queue_takes_a_timedelta() -> None:
+def test_a_queue_accepts_a_timedelta() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("later", after=datetime.timedelta(milliseconds=20))

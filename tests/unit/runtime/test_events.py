@@ -1,4 +1,4 @@
-"""Events: what is sent, merged and dropped."""
+"""Events: sent, merged and dropped."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Server:
 
 
 def play(work: Callable[[EventRecorder, Server], Awaitable[None]], *errors: ClusterError) -> Server:
-    """Run a recorder while `work` tells it things, and stop it."""
+    """Run a recorder while `work` records events, and stop it."""
     server = Server(errors=list(errors))
 
     async def scene() -> None:
@@ -82,7 +82,7 @@ def tell(recorder: EventRecorder, note: str = "made", **more: Any) -> None:
     recorder.event(CR, more.pop("type", NORMAL), "Created", "Create", note, **more)
 
 
-def test_event_has_the_fields_of_the_new_api() -> None:
+def test_an_event_has_the_fields_of_the_new_api() -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         tell(recorder, related={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})
         await asyncio.sleep(1)
@@ -111,7 +111,7 @@ def test_event_has_the_fields_of_the_new_api() -> None:
     }
 
 
-def test_second_of_the_same_begins_a_series_and_further_ones_only_count() -> None:
+def test_the_second_equal_event_begins_a_series_and_later_ones_only_count() -> None:
     async def work(recorder: EventRecorder, server: Server) -> None:
         for _ in range(5):
             tell(recorder)
@@ -126,7 +126,7 @@ def test_second_of_the_same_begins_a_series_and_further_ones_only_count() -> Non
     play(work)
 
 
-def test_series_that_lives_is_written_every_half_hour() -> None:
+def test_a_running_series_is_written_every_half_hour() -> None:
     async def work(recorder: EventRecorder, server: Server) -> None:
         for _ in range(14):
             tell(recorder)
@@ -137,7 +137,7 @@ def test_series_that_lives_is_written_every_half_hour() -> None:
     play(work)
 
 
-def test_other_note_is_another_event() -> None:
+def test_another_note_is_another_event() -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         tell(recorder, "one")
         tell(recorder, "two")
@@ -164,7 +164,7 @@ def test_notes_that_always_differ_are_dropped_after_a_burst() -> None:
     play(work)
 
 
-def test_event_that_the_server_forgot_is_made_again_with_its_count() -> None:
+def test_an_event_that_the_server_deleted_is_created_again_with_its_count() -> None:
     async def work(recorder: EventRecorder, server: Server) -> None:
         tell(recorder)
         await asyncio.sleep(1)
@@ -184,7 +184,7 @@ def test_event_that_the_server_forgot_is_made_again_with_its_count() -> None:
         (ClusterError("", code=403, causes=[Cause("NamespaceTerminating", "", "")]), 1),
     ],
 )
-def test_errors_that_may_pass_are_tried_again(error: ClusterError, tries: int) -> None:
+def test_temporary_errors_are_retried(error: ClusterError, tries: int) -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         tell(recorder)
         await asyncio.sleep(30)
@@ -192,7 +192,7 @@ def test_errors_that_may_pass_are_tried_again(error: ClusterError, tries: int) -
     assert play(work, error).tries == tries
 
 
-def test_event_goes_to_the_core_group_where_the_roles_name_only_that() -> None:
+def test_an_event_is_written_to_the_core_group_if_the_roles_only_allow_that() -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         tell(recorder)
         await asyncio.sleep(1)
@@ -210,7 +210,7 @@ def test_event_goes_to_the_core_group_where_the_roles_name_only_that() -> None:
     assert not {"note", "regarding", "reportingController"} & event.keys()
 
 
-def test_event_that_no_role_allows_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_event_that_no_role_allows_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         tell(recorder)
         await asyncio.sleep(30)
@@ -220,7 +220,7 @@ def test_event_that_no_role_allows_is_one_warning(caplog: pytest.LogCaptureFixtu
     assert [one.message for one in caplog.records].count("event not written") == 1
 
 
-def test_server_that_is_down_is_given_up_after_twelve_tries() -> None:
+def test_an_unreachable_server_is_tried_twelve_times() -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         tell(recorder)
         await asyncio.sleep(200)
@@ -228,7 +228,7 @@ def test_server_that_is_down_is_given_up_after_twelve_tries() -> None:
     assert play(work, *[ClusterError("down", temporary=True)] * 20).tries == 12
 
 
-def test_telling_never_waits_and_never_raises() -> None:
+def test_recording_never_waits_and_never_raises() -> None:
     async def work() -> None:
         registry = Registry()
         recorder = EventRecorder(cast("Cluster", Server()), "memcached", registry=registry)
@@ -243,7 +243,7 @@ def test_telling_never_waits_and_never_raises() -> None:
     asyncio.run(work())
 
 
-def test_late_events_go_out_on_stop() -> None:
+def test_late_events_are_sent_on_stop() -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         tell(recorder)
         tell(recorder)
@@ -254,7 +254,7 @@ def test_late_events_go_out_on_stop() -> None:
     assert server.patched[-1]["count"] == 3
 
 
-def test_long_names_and_notes_are_made_to_fit() -> None:
+def test_long_names_and_notes_are_shortened() -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         metadata = {"name": "x" * 253}
         recorder.event({"metadata": metadata}, NORMAL, "R" * 200, "Act", "ä" * 1000)
@@ -267,7 +267,7 @@ def test_long_names_and_notes_are_made_to_fit() -> None:
     assert event["note"] == "ä" * 512
 
 
-def test_what_has_ended_is_forgotten() -> None:
+def test_ended_series_are_forgotten() -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         for number in range(100):
             metadata = CR["metadata"] | {"name": f"m{number}", "uid": f"u{number}"}
@@ -282,7 +282,7 @@ def test_what_has_ended_is_forgotten() -> None:
     assert len(play(work).created) == 101
 
 
-def test_event_whose_answer_was_lost_is_not_sent_for_ever() -> None:
+def test_an_event_whose_answer_was_lost_is_not_sent_indefinitely() -> None:
     async def work(recorder: EventRecorder, server: Server) -> None:
         tell(recorder, "first")
         tell(recorder, "second")
@@ -294,7 +294,7 @@ def test_event_whose_answer_was_lost_is_not_sent_for_ever() -> None:
 
 
 @pytest.mark.parametrize("name", ["system:node", "Upper", "", "trailing-", "a..b", "ö"])
-def test_event_has_a_name_that_events_may_have(name: str) -> None:
+def test_an_event_has_a_valid_name(name: str) -> None:
     async def work(recorder: EventRecorder, _: Server) -> None:
         recorder.event({"metadata": {"name": name}}, NORMAL, "Reason", "Act", "")
         await asyncio.sleep(1)
@@ -304,7 +304,7 @@ def test_event_has_a_name_that_events_may_have(name: str) -> None:
     assert event["regarding"].get("name", "") == name
 
 
-def test_events_that_nothing_sends_are_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_events_without_a_sender_are_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> None:
         recorder = EventRecorder(cast("Cluster", Server()), "memcached")
         tell(recorder)
@@ -314,7 +314,7 @@ def test_events_that_nothing_sends_are_reported_once(caplog: pytest.LogCaptureFi
     assert caplog.messages == ["events are not sent: nothing runs their recorder"]
 
 
-def test_recorder_of_a_manager_is_sent_by_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_manager_runs_its_recorder(caplog: pytest.LogCaptureFixture) -> None:
     server = Server()
 
     async def story() -> None:

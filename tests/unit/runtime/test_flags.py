@@ -12,7 +12,7 @@ from olmkit.runtime.flags import Flags, ServingFiles
 from olmkit.runtime.serve.webhook import CertificateFiles
 
 
-def test_without_words_the_defaults_hold() -> None:
+def test_without_arguments_the_defaults_apply() -> None:
     given = flags.parse([], name="toy")
     assert given == Flags(own=given.own)
 
@@ -71,12 +71,12 @@ def test_every_flag_of_a_scaffolded_deployment_is_known() -> None:
     )
 
 
-def test_certificate_without_folder_has_no_files() -> None:
+def test_a_certificate_without_a_directory_has_no_files() -> None:
     assert ServingFiles().files is None
     assert ServingFiles(folder="/w").files == CertificateFiles(folder=Path("/w"))
 
 
-def test_flags_of_the_author_are_next_to_the_usual_ones() -> None:
+def test_custom_flags_are_added_to_the_usual_ones() -> None:
     def add(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--colour", default="red")
 
@@ -102,7 +102,7 @@ def test_flags_of_the_author_are_next_to_the_usual_ones() -> None:
         ("--leader", "unrecognized arguments"),  # no guessing: a flag has one spelling
     ],
 )
-def test_word_that_makes_no_sense_ends_the_process_with_a_usage_message(
+def test_an_invalid_argument_ends_the_process_with_a_usage_message(
     word: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -152,10 +152,10 @@ def test_arguments_of_a_kubebuilder_deployment_start_an_operator() -> None:
         (["--zap-log-level", "WARN"], "warning", "text"),
         (["--zap-log-level=0"], "info", "text"),
         (["--zap-log-level=99999999999999999999"], "debug", "text"),
-        (["--log-level=error", "--zap-log-level=info"], "info", "text"),  # the last one holds
+        (["--log-level=error", "--zap-log-level=info"], "info", "text"),  # the last value applies
     ],
 )
-def test_flags_of_zap_set_the_log(words: list[str], level: str, form: str) -> None:
+def test_flags_of_zap_configure_the_log(words: list[str], level: str, form: str) -> None:
     given = flags.parse(words, name="toy")
     assert (given.log_level, given.log_format) == (level, form)
 

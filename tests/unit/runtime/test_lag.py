@@ -1,4 +1,4 @@
-"""Whether the event loop keeps up."""
+"""Whether the event loop is blocked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _loop() -> clock.ClockLoop:
     return loop
 
 
-def test_blocked_loop_is_reported_with_the_reconciles_that_ran(
+def test_a_blocked_loop_is_reported_with_the_running_reconciles(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def story() -> None:
@@ -29,7 +29,7 @@ def test_blocked_loop_is_reported_with_the_reconciles_that_ran(
         await asyncio.sleep(2)
         assert lag.seconds == 0
         assert lag.behind() == 0
-        _loop().advance(3)  # as if something had computed for three seconds
+        _loop().advance(3)  # as if a computation had taken three seconds
         assert lag.behind() > 2
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -45,7 +45,7 @@ def test_blocked_loop_is_reported_with_the_reconciles_that_ran(
     assert vars(record)["reconciles"] == ["memcached n/a"]
 
 
-def test_check_fails_while_the_loop_is_far_behind() -> None:
+def test_the_check_fails_while_the_loop_is_far_behind() -> None:
     async def story() -> None:
         manager = Manager(None, name="tests")  # type: ignore[arg-type]
         check = probes.loop_keeps_up(manager, limit=5)

@@ -1,4 +1,4 @@
-"""What a log line of an operator says."""
+"""The log lines of an operator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _line(
     return out.getvalue()
 
 
-def test_facts_that_say_something_stand_behind_the_message() -> None:
+def test_key_value_pairs_follow_the_message() -> None:
     line = _line("cannot list", {"kind": "Site", "watched_namespace": ""})
     assert line.endswith(" WARNING operator cannot list kind=Site\n")
 
@@ -42,11 +42,11 @@ def test_facts_that_say_something_stand_behind_the_message() -> None:
     ("value", "word"),
     [("plain", "plain"), ("two words", '"two words"'), ('a"b', '"a\\"b"'), ("a\nb", '"a\\nb"')],
 )
-def test_a_value_cannot_be_taken_for_another_fact_or_line(value: str, word: str) -> None:
+def test_a_value_cannot_look_like_another_pair_or_line(value: str, word: str) -> None:
     assert _line("m", {"error": value}).endswith(f" m error={word}\n")
 
 
-def test_a_line_from_within_a_pass_says_which() -> None:
+def test_a_line_within_a_pass_names_the_pass() -> None:
     token = reconcile_facts.set({"controller": "site", "object": "default/home"})
     try:
         line = _line("page is large", {"bytes": 1024})
@@ -55,13 +55,13 @@ def test_a_line_from_within_a_pass_says_which() -> None:
     assert line.endswith(" page is large controller=site object=default/home bytes=1024\n")
 
 
-def test_a_traceback_comes_after_the_facts() -> None:
+def test_a_traceback_follows_the_pairs() -> None:
     lines = _line("reconcile failed", {"object": "a/b"}, error=ValueError("no")).splitlines()
     assert lines[0].endswith("reconcile failed object=a/b")
     assert lines[-1] == "ValueError: no"
 
 
-def test_tracebacks_are_left_out_on_request_and_the_error_stays() -> None:
+def test_tracebacks_are_omitted_on_request_and_the_error_is_kept() -> None:
     text = _line("reconcile failed", {}, error=ValueError("no way"), tracebacks=False)
     assert text.rstrip("\n").endswith('reconcile failed error="no way"')
     line = json.loads(_line("m", {}, error=KeyError(), form="json", tracebacks=False))
@@ -69,7 +69,7 @@ def test_tracebacks_are_left_out_on_request_and_the_error_stays() -> None:
     assert "stacktrace" not in line
 
 
-def test_json_has_the_keys_of_zap_and_one_line() -> None:
+def test_json_has_the_keys_of_zap_on_one_line() -> None:
     token = reconcile_facts.set({"controller": "site", "object": "default/home"})
     try:
         facts = {
@@ -113,5 +113,5 @@ def test_json_has_the_keys_of_zap_and_one_line() -> None:
         ("nano", r"\d{19}"),
     ],
 )
-def test_times_have_the_forms_of_zap(time: str, form: str) -> None:
+def test_times_have_the_formats_of_zap(time: str, form: str) -> None:
     assert re.match(rf"{form} WARNING ", _line("m", {}, time=time))

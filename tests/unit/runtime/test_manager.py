@@ -1,4 +1,4 @@
-"""What starts before what, how it stops, and what ends a manager early."""
+"""The order of starts and stops, and what ends a manager early."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ RESOURCES = [
 
 
 class _Part:
-    """A runnable that notes when it starts and ends; it may take its time, or fail."""
+    """A runnable that records its start and end; it can be slow or fail."""
 
     def __init__(self, name: str, notes: list[str], *, ready_after: float = 0.0) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class _Part:
 
 
 class _Elector:
-    """Leads when told."""
+    """Leads on command."""
 
     def __init__(self, notes: list[str]) -> None:
         self.leads = asyncio.Event()
@@ -127,7 +127,7 @@ def test_groups_start_in_order_and_stop_in_reverse() -> None:
     ]
 
 
-def test_what_is_added_later_starts_at_once_and_after_the_stop_not_at_all() -> None:
+def test_a_runnable_that_is_added_later_starts_at_once_and_after_the_stop_never() -> None:
     notes: list[str] = []
 
     async def story() -> None:
@@ -150,7 +150,7 @@ def test_what_is_added_later_starts_at_once_and_after_the_stop_not_at_all() -> N
     clock.run(story())
 
 
-def test_plain_function_needs_leadership() -> None:
+def test_a_plain_function_needs_leadership() -> None:
     notes: list[str] = []
 
     async def story() -> None:
@@ -169,7 +169,7 @@ def test_plain_function_needs_leadership() -> None:
     assert notes == ["lease given back"]
 
 
-def test_first_error_stops_everything_and_is_raised() -> None:
+def test_the_first_error_stops_everything_and_is_raised() -> None:
     notes: list[str] = []
 
     async def story() -> None:
@@ -181,7 +181,7 @@ def test_first_error_stops_everything_and_is_raised() -> None:
             raise OSError("no more")
 
         async def done() -> None:
-            """Ends without error, which ends nothing else."""
+            """Ends without an error, which ends nothing else."""
 
         manager.add(broken)
         manager.add(done)
@@ -194,7 +194,7 @@ def test_first_error_stops_everything_and_is_raised() -> None:
 
 
 @pytest.mark.parametrize("grace", [3.0, 0.0, -1.0])
-def test_grace_bounds_the_whole_stop(grace: float) -> None:
+def test_the_grace_period_limits_the_whole_stop(grace: float) -> None:
     notes: list[str] = []
 
     async def story() -> float:
@@ -218,7 +218,7 @@ def test_grace_bounds_the_whole_stop(grace: float) -> None:
     assert ("slow ends" in notes) is (grace < 0)
 
 
-def test_lost_leadership_ends_without_grace_and_gives_no_lease_back() -> None:
+def test_lost_leadership_ends_without_grace_period_and_releases_no_lease() -> None:
     notes: list[str] = []
 
     async def story() -> None:
@@ -240,7 +240,7 @@ def test_lost_leadership_ends_without_grace_and_gives_no_lease_back() -> None:
     assert notes == ["work starts", "work is ready"]
 
 
-def test_election_that_fails_stops_the_manager() -> None:
+def test_a_failed_election_stops_the_manager() -> None:
     async def story() -> None:
         elector = _Elector([])
         elector.failure = ConfigurationError("no certificate")
@@ -251,7 +251,7 @@ def test_election_that_fails_stops_the_manager() -> None:
     clock.run(story())
 
 
-def test_stop_while_caches_fill_ends_the_start() -> None:
+def test_a_stop_while_caches_fill_ends_the_start() -> None:
     async def story() -> None:
         manager = _manager()
         manager.add(_Part("never ready", [], ready_after=10_000), Group.WEBHOOKS)
@@ -274,7 +274,7 @@ def _controller(name: str = "c", kind: GVK = MAP, workers: int | None = None) ->
     return builder.build(Idle())
 
 
-def test_number_of_workers_is_the_controllers_the_kinds_or_the_managers() -> None:
+def test_the_number_of_workers_is_that_of_the_controller_the_kind_or_the_manager() -> None:
     async def story() -> list[int]:
         manager = _manager(
             max_concurrent_reconciles=3, concurrency={"Lease.coordination.k8s.io": 7}
@@ -328,7 +328,7 @@ def test_warm_up_fills_caches_while_another_replica_leads() -> None:
     ("trouble", "words"),
     [("broken", "a fault made for a test"), ("unauthorized", "Unauthorized")],
 )
-def test_what_cannot_be_watched_stops_the_manager_with_its_reason(
+def test_an_impossible_watch_stops_the_manager_with_the_reason(
     trouble: str, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = ApiServer.of(RESOURCES)
@@ -348,7 +348,9 @@ def test_what_cannot_be_watched_stops_the_manager_with_its_reason(
 
     with caplog.at_level(logging.WARNING):
         clock.run(_with_server(server, work), patience=0.001)
-    assert any(words in str(vars(one).get("error", "")) for one in caplog.records), "said at once"
+    assert any(words in str(vars(one).get("error", "")) for one in caplog.records), (
+        "reported at once"
+    )
 
 
 @pytest.mark.parametrize(
@@ -362,7 +364,7 @@ def test_what_cannot_be_watched_stops_the_manager_with_its_reason(
         ),
     ],
 )
-def test_what_is_refused_is_reported_and_waited_for_by_a_process_that_lives_and_is_not_ready(
+def test_a_refused_watch_is_reported_and_waited_for_in_a_live_process_that_is_not_ready(
     trouble: str, words: str, hint: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = ApiServer.of([] if trouble == "missing" else RESOURCES)
@@ -392,8 +394,8 @@ def test_what_is_refused_is_reported_and_waited_for_by_a_process_that_lives_and_
     assert all(hint in one["hint"] for one in said)
 
 
-def test_controller_works_without_a_refused_watch_and_again_once_it_is_granted() -> None:
-    """Of what it watches next to its own kind; reading that says why it cannot be done."""
+def test_a_controller_works_without_a_refused_watch_and_again_once_it_is_granted() -> None:
+    """The watch is for a secondary kind; reading it reports the refusal."""
     server = ApiServer.of(RESOURCES)
     server.denies = lambda access: access.resource == "leases"
     passes: list[tuple[float, str]] = []
@@ -429,7 +431,7 @@ def test_controller_works_without_a_refused_watch_and_again_once_it_is_granted()
     clock.run(_with_server(server, work), patience=0.001)
 
 
-def test_kind_that_is_installed_in_time_is_found() -> None:
+def test_a_kind_that_is_installed_in_time_is_found() -> None:
     server = ApiServer.of([])
 
     async def work(cluster: HttpCluster) -> None:
@@ -446,7 +448,7 @@ def test_kind_that_is_installed_in_time_is_found() -> None:
     clock.run(_with_server(server, work), patience=0.001)
 
 
-def test_liveness_fails_when_a_watch_cannot_be_kept_and_not_when_it_is_quiet() -> None:
+def test_liveness_fails_if_a_watch_cannot_be_kept_open_and_not_if_it_is_quiet() -> None:
     server = ApiServer.of(RESOURCES)
 
     async def work(cluster: HttpCluster) -> None:
@@ -456,7 +458,7 @@ def test_liveness_fails_when_a_watch_cannot_be_kept_and_not_when_it_is_quiet() -
         running = asyncio.create_task(manager.run())
         for _ in range(12):
             await asyncio.sleep(60)
-            await live()  # time in which nothing happens
+            await live()  # time without events
 
         def refuse(access: Access) -> bool:
             return access.verb in ("list", "watch")
@@ -478,7 +480,7 @@ def test_liveness_fails_when_a_watch_cannot_be_kept_and_not_when_it_is_quiet() -
 
 
 @pytest.mark.parametrize("fault", ["forbidden", Fault.ERROR, Fault.TOO_MANY, Fault.CUT_BEFORE])
-def test_liveness_fails_when_lists_are_answered_and_watches_are_not(
+def test_liveness_fails_if_lists_are_answered_and_watches_are_not(
     fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = ApiServer.of(RESOURCES)
@@ -510,10 +512,10 @@ def test_liveness_fails_when_lists_are_answered_and_watches_are_not(
     assert said[-1] == "the watch works again"
 
 
-def test_liveness_passes_when_watches_are_accepted_and_stay_silent(
+def test_liveness_passes_if_watches_are_accepted_and_stay_silent(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A server whose etcd reports no progress sends no bookmarks after it has restarted."""
+    """A server whose etcd reports no progress sends no bookmarks after a restart."""
     server = ApiServer.of(RESOURCES)
 
     async def work(cluster: HttpCluster) -> None:
@@ -521,7 +523,7 @@ def test_liveness_passes_when_watches_are_accepted_and_stay_silent(
         manager.add_controller(_controller())
         live = probes.watches_kept(manager.cache)
         running = asyncio.create_task(manager.run())
-        await asyncio.sleep(200)  # bookmarks come
+        await asyncio.sleep(200)  # bookmarks arrive
         server.sends_bookmarks = False
         server.end_watches()
         for _ in range(60):
@@ -551,7 +553,7 @@ def test_liveness_passes_again_as_soon_as_a_silent_server_accepts_watches() -> N
         with pytest.raises(CheckFailed, match="failing for 300 s"):
             await live()
         server.plan = None
-        await asyncio.sleep(65)  # the longest pause between two attempts
+        await asyncio.sleep(65)  # the longest delay between two attempts
         await live()
         manager.stop()
         await running
@@ -559,7 +561,7 @@ def test_liveness_passes_again_as_soon_as_a_silent_server_accepts_watches() -> N
     clock.run(_with_server(server, work), patience=0.001)
 
 
-def test_port_that_is_taken_stops_the_manager_and_says_which() -> None:
+def test_a_port_in_use_stops_the_manager_and_is_named() -> None:
     async def story() -> None:
         first = probes.server(("127.0.0.1", 0), live={"ping": probes.ping})
         serving_ = asyncio.create_task(first.run())
@@ -584,7 +586,7 @@ async def _until(holds: Callable[[], Any]) -> None:
 
 
 class _Slow:
-    """Works on one key at a time, and says who does."""
+    """Works on one key at a time, and records its manager."""
 
     def __init__(self, name: str, notes: list[str]) -> None:
         self._name = name
@@ -640,7 +642,7 @@ def test_of_two_managers_with_one_lease_one_works_and_the_other_follows() -> Non
     asyncio.run(story())
     lease = server.get("leases", "lock", "n")
     assert lease is not None
-    assert lease["spec"]["holderIdentity"] == "", "given back by the second one too"
+    assert lease["spec"]["holderIdentity"] == "", "also released by the second one"
     assert lease["spec"]["leaseTransitions"] >= 1
     assert {("one", "one"), ("two", "one"), ("two", "two")} <= set(leaders)
     told = {one["note"]: one for one in server.all("events")}
@@ -650,7 +652,7 @@ def test_of_two_managers_with_one_lease_one_works_and_the_other_follows() -> Non
     assert (event["reason"], event["regarding"]["kind"]) == ("LeaderElection", "Lease")
 
 
-def test_leader_that_loses_its_lease_ends() -> None:
+def test_a_leader_that_loses_its_lease_ends() -> None:
     server = ApiServer.of(RESOURCES)
 
     async def story() -> None:
@@ -676,7 +678,7 @@ def test_leader_that_loses_its_lease_ends() -> None:
     asyncio.run(story())
 
 
-def test_events_from_outside_reach_the_reconciler() -> None:
+def test_external_events_reach_the_reconciler() -> None:
     seen: list[str] = []
 
     class Noting:
@@ -706,7 +708,7 @@ def test_events_from_outside_reach_the_reconciler() -> None:
     assert seen == ["early", "late"]
 
 
-def test_runnable_that_does_not_take_its_stop_does_not_keep_others_from_their_end() -> None:
+def test_a_runnable_that_ignores_its_stop_does_not_block_others() -> None:
     notes: list[str] = []
 
     class Stubborn(_Part):
@@ -727,7 +729,7 @@ def test_runnable_that_does_not_take_its_stop_does_not_keep_others_from_their_en
     assert notes[-2:] == ["server ends", "lease given back"]
 
 
-def test_runnables_that_have_ended_are_forgotten() -> None:
+def test_ended_runnables_are_forgotten() -> None:
     class Short:
         async def run(self) -> None:
             await asyncio.sleep(0)
@@ -798,7 +800,7 @@ def test_contexts_are_entered_first_and_left_after_everything_has_stopped() -> N
     assert notes[-3:] == ["leader ends", "second closes", "first closes"]
 
 
-def test_a_context_that_does_not_open_ends_the_run_before_anything_starts() -> None:
+def test_a_context_that_cannot_be_entered_ends_the_run_before_the_start() -> None:
     notes: list[str] = []
 
     @contextlib.asynccontextmanager

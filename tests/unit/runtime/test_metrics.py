@@ -1,4 +1,4 @@
-"""The standard series: names, labels, buckets, and that they exist from the start."""
+"""The standard series: names, labels, buckets, and their values at the start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from olmkit.runtime.metrics import ControllerMetrics, Registry, RestClientMetrics, WorkQueueMetrics
 
-# Dashboards and alerts ask for these, of one controller named `c`.
+# Dashboards and alerts use these, for one controller named `c`.
 CONTROLLER = """
 controller_runtime_active_workers{controller="c"}
 controller_runtime_max_concurrent_reconciles{controller="c"}
@@ -49,7 +49,7 @@ def _of_a_controller() -> tuple[Registry, ControllerMetrics, WorkQueueMetrics]:
     return registry, ControllerMetrics(registry, "c"), WorkQueueMetrics(registry, "c")
 
 
-def test_all_series_of_a_controller_are_there_with_zero() -> None:
+def test_all_series_of_a_controller_exist_with_zero() -> None:
     registry, _, _ = _of_a_controller()
     found = _series(registry.render())
     for name in CONTROLLER.split():
@@ -70,7 +70,7 @@ def test_buckets_are_the_standard_ones(name: str, count: int, first: str, last: 
     assert (len(bounds) - 1, bounds[0], bounds[-2], bounds[-1]) == (count, first, last, "+Inf")
 
 
-def test_depth_counts_each_priority_up_to_a_limit() -> None:
+def test_the_depth_is_counted_by_priority_up_to_a_limit() -> None:
     registry, _, queue = _of_a_controller()
     for priority in range(40):
         queue.depth(priority, 1)
@@ -95,21 +95,21 @@ def test_requests_are_counted_by_code_method_and_host() -> None:
     assert found['rest_client_requests_total{code="<error>",host="h:1",method="POST"}'] == 1
 
 
-def test_metrics_of_the_process_are_among_them() -> None:
+def test_metrics_of_the_process_are_included() -> None:
     text = Registry().render()
     for name in ("cpu_seconds_total", "resident_memory_bytes", "open_fds", "start_time_seconds"):
         assert f"process_{name}" in text
     assert "_created" not in text
 
 
-def test_two_controllers_share_families_and_kinds_do_not_mix() -> None:
+def test_two_controllers_share_families_and_kinds_are_not_mixed() -> None:
     registry, _, _ = _of_a_controller()
     ControllerMetrics(registry, "other")
     with pytest.raises(ValueError, match="is a counter"):
         registry.gauge("controller_runtime_reconcile_total", "")
 
 
-def test_open_metrics_for_who_asks_for_it() -> None:
+def test_open_metrics_is_returned_on_request() -> None:
     registry, _, _ = _of_a_controller()
     body, content_type = registry.expose("application/openmetrics-text;version=1.0.0,text/plain")
     assert content_type.startswith("application/openmetrics-text")

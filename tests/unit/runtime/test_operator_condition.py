@@ -1,4 +1,4 @@
-"""What OLM learns about the operator, where there is an OLM."""
+"""Reporting the operator's condition to OLM, if OLM is installed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENVIRONMENT = {VARIABLE: "memcached-operator.v0.0.2"}
 
 
 def play(*there: Any, knows: bool = True) -> tuple[bool, ApiServer]:
-    """Say that the operator may be replaced, to a server with these objects."""
+    """Report that the operator can be replaced, to a server with these objects."""
     resource = Resource(gvk=OPERATOR_CONDITION, plural="operatorconditions")
     server = ApiServer.of([resource] if knows else [])
 
@@ -46,7 +46,7 @@ def play(*there: Any, knows: bool = True) -> tuple[bool, ApiServer]:
     return asyncio.run(work()), server
 
 
-def test_condition_is_set_once_and_others_stay() -> None:
+def test_the_condition_is_set_once_and_others_are_kept() -> None:
     other = {"type": "Other", "status": "False", "reason": "R", "message": ""}
     done, server = play(
         {"metadata": {"name": "memcached-operator.v0.0.2"}, "spec": {"conditions": [other]}}
@@ -92,7 +92,7 @@ def test_without_a_name_there_is_none(environment: dict[str, str], namespace: st
     [ClusterError("broken", code=500), RemoteError("no credentials")],
     ids=["server", "own"],
 )
-def test_what_goes_wrong_is_logged_and_ends_nothing(
+def test_an_error_is_logged_and_ends_nothing(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Cluster:

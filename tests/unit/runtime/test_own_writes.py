@@ -1,4 +1,4 @@
-"""What a client remembers of its writes, and for how long."""
+"""Which writes a client remembers, and for how long."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def _followed(cluster: HttpCluster) -> tuple[Cache, asyncio.Task[None]]:
     return cache, running
 
 
-def test_read_waits_for_the_last_write_and_not_for_ever() -> None:
+def test_a_read_waits_for_the_last_write_with_a_time_limit() -> None:
     async def story() -> None:
         server = ApiServer.of([Resource(gvk=MAP, plural="configmaps")])
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
@@ -52,7 +52,7 @@ def test_read_waits_for_the_last_write_and_not_for_ever() -> None:
     clock.run(story(), patience=0.001)
 
 
-def test_what_the_cache_has_shown_is_forgotten_and_the_rest_is_bounded() -> None:
+def test_writes_in_the_cache_are_forgotten_and_the_others_are_limited() -> None:
     async def story() -> None:
         server = ApiServer.of([Resource(gvk=MAP, plural="configmaps")])
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
@@ -63,7 +63,7 @@ def test_what_the_cache_has_shown_is_forgotten_and_the_rest_is_bounded() -> None
             for number in range(2000):
                 own.remember(MAP, Request(str(number), "n"), shown)
             assert len(own) <= 500
-            for number in range(30_000):  # of a kind that is not watched
+            for number in range(30_000):  # of a kind without a watch
                 own.remember(OTHER, Request(str(number), "n"), "1")
             assert len(own) <= 20_000
             running.cancel()

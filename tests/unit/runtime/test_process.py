@@ -1,4 +1,4 @@
-"""The process of an operator, whole: flags, election, probes, metrics, webhooks, signals."""
+"""The process of an operator as a whole: flags, election, probes, metrics, webhooks, signals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RESOURCES = [
 
 
 class Painter:
-    """Gives every toy a label."""
+    """Adds a label to every toy."""
 
     def __init__(self, manager: Manager, colour: str) -> None:
         self._client = manager.client
@@ -102,7 +102,7 @@ async def ask(url: str) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
-def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) -> None:
+def test_the_process_leads_works_answers_and_releases_the_lease(tmp_path: Path) -> None:
     health, metrics, webhooks = free_port(), free_port(), free_port()
     write_certificate(tmp_path / "certificate")
     given = process.parse_flags(
@@ -144,7 +144,7 @@ def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) ->
                 ],
             )
             code, _ = await ask(f"https://127.0.0.1:{metrics}/metrics")
-            assert code == 401  # metrics are for whom the cluster knows
+            assert code == 401  # metrics are only for authenticated clients
             os.kill(os.getpid(), signal.SIGTERM)
             await running
             lease = server.get("leases", "toys")
@@ -154,7 +154,7 @@ def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) ->
     asyncio.run(work())
 
 
-def test_process_watches_the_given_namespaces(tmp_path: Path) -> None:
+def test_the_process_watches_the_given_namespaces(tmp_path: Path) -> None:
     flags = process.parse_flags(
         OPERATOR,
         [f"--kubeconfig={tmp_path / 'kubeconfig'}", "--health-probe-bind-address=0"],
@@ -180,12 +180,12 @@ def test_process_watches_the_given_namespaces(tmp_path: Path) -> None:
     asyncio.run(work())
 
 
-def test_who_asks_is_the_operator_with_its_version() -> None:
+def test_the_user_agent_is_the_operator_with_its_version() -> None:
     assert process.user_agent("pytest") == f"pytest/{pytest.__version__} olmkit/{__version__}"
     assert process.user_agent("toy-operator") == f"toy-operator olmkit/{__version__}"
 
 
-def test_process_that_cannot_reach_a_cluster_says_why_and_ends_with_1(
+def test_a_process_without_a_reachable_cluster_reports_why_and_ends_with_1(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     code = process.main(OPERATOR, [f"--kubeconfig={tmp_path / 'missing'}"], {})
@@ -224,7 +224,9 @@ sys.exit(process.main(operator, sys.argv[2:]))
 
 @pytest.mark.parametrize("how", ["thread", "task"])
 @pytest.mark.parametrize("event", ["stop", "lost"])
-def test_what_hangs_does_not_keep_the_process(how: str, event: str, tmp_path: Path) -> None:
+def test_blocked_threads_do_not_block_the_end_of_the_process(
+    how: str, event: str, tmp_path: Path
+) -> None:
     words = [how, f"--kubeconfig={tmp_path / 'kubeconfig'}", "--health-probe-bind-address=0"]
     words += ["--leader-elect", "--leader-election-namespace=default"]
     words += [f"--leader-elect-{name}" for name in ("retry-period=0.2", "renew-deadline=5")]
@@ -251,7 +253,7 @@ def test_what_hangs_does_not_keep_the_process(how: str, event: str, tmp_path: Pa
     asyncio.run(work())
 
 
-def test_port_that_is_taken_ends_the_process_with_its_number(tmp_path: Path) -> None:
+def test_a_port_in_use_ends_the_process_and_is_named(tmp_path: Path) -> None:
     async def work() -> None:
         async with ApiServer.of(RESOURCES).serving() as server:
             write_kubeconfig(tmp_path / "kubeconfig", server.url)
@@ -278,7 +280,7 @@ def test_election_outside_a_cluster_needs_a_namespace() -> None:
     assert process.elector(OPERATOR, config, alone, Registry()) is None
 
 
-def test_certificate_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
+def test_a_configured_certificate_must_exist(tmp_path: Path) -> None:
     flags = process.parse_flags(OPERATOR, [f"--webhook-cert-path={tmp_path}"])
     found = process.webhook_files(flags, {})
     assert found is not None
@@ -286,7 +288,7 @@ def test_certificate_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
         WebhookServer(("127.0.0.1", 0), found, registry=Registry())
 
 
-def test_without_a_certificate_in_the_usual_place_there_are_no_webhooks(tmp_path: Path) -> None:
+def test_without_a_certificate_in_the_usual_path_there_are_no_webhooks(tmp_path: Path) -> None:
     environment = {"TMPDIR": str(tmp_path)}
     assert process.webhook_files(Flags(), environment) is None
     folder = tmp_path / "k8s-webhook-server/serving-certs"
@@ -309,7 +311,7 @@ def test_renewals_of_the_metrics_certificate_are_counted(tmp_path: Path) -> None
     assert "certwatcher_read_certificate_total 0.0\n" in registry.render()
 
 
-def test_controller_that_was_built_and_not_added_is_an_error() -> None:
+def test_a_controller_that_was_built_and_not_added_is_an_error() -> None:
     def forget(manager: Manager, flags: Flags, environment: Mapping[str, str]) -> None:  # noqa: ARG001
         ControllerBuilder().named("toys").watches_for(TOY).build(Painter(manager, "red"))
 

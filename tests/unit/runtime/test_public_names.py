@@ -1,4 +1,4 @@
-"""What authors may rely on; a name that goes is a change that they must be told of."""
+"""The names on which authors rely; removing one is a change that the changelog must announce."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_public_names_are_these_and_all_of_them_exist(module: ModuleType, names:
         assert name in dir(module)
 
 
-def test_unknown_name_is_an_attribute_error() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute `Nothing`"):
         olmkit.runtime.Nothing  # noqa: B018 - asked for
 
 
-def test_one_import_loads_what_is_used_and_nothing_else() -> None:
+def test_an_import_only_loads_what_it_uses() -> None:
     code = (
         "import sys; from olmkit.runtime import Request; "
         "print([m for m in ('aiohttp', 'pydantic', 'olmkit.runtime.serve.webhook') "

@@ -1,4 +1,4 @@
-"""Traces of passes and requests, and that nothing of them costs when they are off."""
+"""Traces of passes and requests, and no cost without them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PASSWORD = "cGFzc3dvcmQtb2YtYS1kYXRhYmFzZQ=="
 
 
 class Painter:
-    """Writes a Secret; fails for good for one of two objects."""
+    """Writes a Secret; fails permanently for one of two objects."""
 
     def __init__(self, manager: Manager, done: asyncio.Event) -> None:
         self._client = manager.client
@@ -83,7 +83,7 @@ def _run(seen: Traces | None) -> None:
                 running = asyncio.create_task(manager.run())
                 async with asyncio.timeout(20):
                     await done.wait()
-                    await asyncio.sleep(0.05)  # until what follows a pass is done
+                    await asyncio.sleep(0.05)  # until the work after a pass is done
                 manager.stop()
                 await running
 
@@ -102,7 +102,7 @@ def _attributes(span: ReadableSpan) -> Mapping[str, object]:
     return dict(span.attributes or {})
 
 
-def test_a_pass_is_a_span_with_its_requests_below_it(
+def test_a_pass_is_a_span_and_its_requests_are_below_it(
     collected: tuple[Traces, InMemorySpanExporter],
 ) -> None:
     seen, exporter = collected
@@ -117,7 +117,7 @@ def test_a_pass_is_a_span_with_its_requests_below_it(
     assert _attributes(bad)["olmkit.outcome"] == "terminal_error"
     assert not bad.status.is_ok
     requests = [one for one in spans if one.name != "reconcile toy"]
-    # What is watched is not part of a pass.
+    # Watches are not part of a pass.
     assert all(one.parent is not None for one in requests)
     assert {one.parent.span_id for one in requests if one.parent} == {good.context.span_id}
     said = [
@@ -130,7 +130,7 @@ def test_a_pass_is_a_span_with_its_requests_below_it(
     assert TOKEN not in str([one.to_json() for one in spans])
 
 
-def test_the_server_learns_of_which_trace_a_request_is(
+def test_the_server_receives_the_trace_of_a_request(
     collected: tuple[Traces, InMemorySpanExporter],
 ) -> None:
     seen, _ = collected
@@ -196,16 +196,16 @@ def test_debug_lines_show_passes_and_requests_and_no_secret(
     ],
     ids=["none", "exporter", "disabled"],
 )
-def test_without_a_request_there_are_no_traces(environment: Mapping[str, str]) -> None:
+def test_without_the_option_there_are_no_traces(environment: Mapping[str, str]) -> None:
     assert traces.from_environment(environment, service="toy") is None
 
 
-def test_an_exporter_that_is_not_known_is_an_error() -> None:
+def test_an_unknown_exporter_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="`jaeger`, which is not"):
         traces.from_environment({"OTEL_TRACES_EXPORTER": "jaeger"}, service="toy")
 
 
-def test_missing_packages_stop_nothing(
+def test_missing_packages_do_not_stop_the_operator(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
@@ -246,7 +246,7 @@ def test_spans_are_sent_to_a_collector_at_the_end(monkeypatch: pytest.MonkeyPatc
     assert b"toy-operator" in body
 
 
-def test_a_collector_that_is_away_does_not_hold_the_end(
+def test_an_unreachable_collector_does_not_delay_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     url = f"http://127.0.0.1:{free_port()}"
@@ -265,7 +265,7 @@ def test_a_collector_that_is_away_does_not_hold_the_end(
     assert asyncio.run(scenario()) < 3
 
 
-def test_an_operator_without_traces_imports_nothing_of_them() -> None:
+def test_an_operator_without_traces_does_not_import_their_library() -> None:
     program = (
         "import sys, olmkit.runtime.process\n"
         "from olmkit.runtime import traces\n"

@@ -1,4 +1,4 @@
-"""Objects of classes through the client: unknown fields stay, mistakes are found by mypy."""
+"""Typed objects through the client: unknown fields are kept, errors are found by mypy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Database(CustomResource):
 
 @dataclass
 class Queue:
-    """A kind as a dataclass of its author."""
+    """A kind as a dataclass."""
 
     gvk: ClassVar[GVK] = GVK(group="db.example.com", version="v1", kind="Queue")
     name: str
@@ -77,7 +77,7 @@ class Queue:
 
 
 class PartOfWhole(pydantic.BaseModel):
-    """As generated types are: they do not keep what they do not know."""
+    """Like generated types: they do not keep unknown fields."""
 
     image: str
 
@@ -132,7 +132,7 @@ def stored(server: ApiServer, plural: str = "databases") -> Manifest:
     return found
 
 
-def test_what_is_written_typed_is_read_typed() -> None:
+def test_typed_objects_are_written_and_read() -> None:
     async def work(_: ApiServer, client: Client) -> None:
         assert await client.get(Database, KEY) is None
         with pytest.raises(NotFound):
@@ -153,7 +153,7 @@ def test_what_is_written_typed_is_read_typed() -> None:
     play(work)
 
 
-def test_fields_that_the_class_does_not_know_stay_on_every_way_back() -> None:
+def test_fields_that_the_class_does_not_know_are_kept_by_every_write() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         server.put(
             "databases",
@@ -210,7 +210,7 @@ def test_fields_that_the_class_does_not_know_stay_on_every_way_back() -> None:
     play(work)
 
 
-def test_field_set_to_none_is_taken_away() -> None:
+def test_a_field_that_is_set_to_none_is_removed() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         spec: dict[str, Any] = {"engine": "x", "volumes": []}
         server.put("databases", {"metadata": {"name": "d", "namespace": "n"}, "spec": spec})
@@ -229,7 +229,7 @@ def test_field_set_to_none_is_taken_away() -> None:
     play(work)
 
 
-def test_status_is_written_when_it_differs_and_only_over_what_was_read() -> None:
+def test_status_is_only_written_if_it_differs_from_the_read_one() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         server.put("databases", {"metadata": {"name": "d", "namespace": "n"}, "spec": {}})
         first = await client.require(Database, KEY)
@@ -251,7 +251,7 @@ def test_status_is_written_when_it_differs_and_only_over_what_was_read() -> None
     play(work)
 
 
-def test_dataclass_of_an_author_is_a_kind() -> None:
+def test_a_dataclass_is_a_kind() -> None:
     async def work(_: ApiServer, client: Client) -> None:
         made = await client.create(Queue("d", 3))
         assert made.depth == 3
@@ -263,7 +263,7 @@ def test_dataclass_of_an_author_is_a_kind() -> None:
     play(work)
 
 
-def test_generated_models_keep_what_they_do_not_know() -> None:
+def test_generated_models_keep_unknown_fields() -> None:
     whole = {
         "apiVersion": "parts.k8s.io/v1",
         "kind": "Whole",
@@ -290,7 +290,7 @@ def test_generated_models_keep_what_they_do_not_know() -> None:
     play(work)
 
 
-def test_types_of_kubernetes_itself_are_read_and_written_whole() -> None:
+def test_types_of_kubernetes_itself_are_read_and_written_completely() -> None:
     deployments = pytest.importorskip(
         "kubex.k8s.v1_34.apps.v1.deployment", reason="needs the extra `kubernetes-types`"
     )
@@ -312,7 +312,7 @@ def test_types_of_kubernetes_itself_are_read_and_written_whole() -> None:
     assert typed.manifest_of(found) == manifest
 
 
-def test_object_that_does_not_fit_names_itself_and_the_field() -> None:
+def test_an_object_of_a_wrong_type_is_reported_with_its_name_and_the_field() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         server.put(
             "databases",
@@ -328,7 +328,7 @@ def test_object_that_does_not_fit_names_itself_and_the_field() -> None:
     play(work)
 
 
-def test_class_that_is_not_of_a_kind_is_an_error_at_once() -> None:
+def test_a_class_without_a_kind_is_an_error_at_once() -> None:
     class Nameless(pydantic.BaseModel):
         metadata: ObjectMeta
 
@@ -343,7 +343,7 @@ def test_class_that_is_not_of_a_kind_is_an_error_at_once() -> None:
     play(work)
 
 
-def test_controllers_and_reconcilers_take_the_class() -> None:
+def test_controllers_and_reconcilers_accept_the_class() -> None:
     seen: list[Database] = []
 
     async def tend(database: Database) -> Result:
@@ -364,8 +364,8 @@ def test_controllers_and_reconcilers_take_the_class() -> None:
 _EXPECTED = re.compile(r"# E: (?P<words>.*)$")
 
 
-def test_mypy_finds_mistyped_fields_and_nothing_else(root: Path) -> None:
-    """Every line with `# E:` is an error with these words; no other line is one."""
+def test_mypy_only_reports_mistyped_fields(root: Path) -> None:
+    """Every line with `# E:` is an error with this message; no other line is one."""
     folder = root / "tests/fixtures/typed_client"
     command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", "--hide-error-context"]
     found = subprocess.run(
@@ -394,7 +394,7 @@ def test_mypy_finds_mistyped_fields_and_nothing_else(root: Path) -> None:
         assert words in reported[number]
 
 
-def test_the_factory_of_a_default_is_looked_at_once() -> None:
+def test_the_factory_of_a_default_is_inspected_once() -> None:
     """Pydantic reads its signature at each call: that took longer than the request of a pass."""
     made = 0
 
@@ -419,7 +419,7 @@ def test_the_factory_of_a_default_is_looked_at_once() -> None:
     assert typed.manifest_of(zones[1])["spec"] == {}
 
 
-def test_cache_and_index_take_the_class() -> None:
+def test_cache_and_index_accept_the_class() -> None:
     async def scene() -> None:
         async with HttpCluster(ClusterConfig(server="http://127.0.0.1:1")) as cluster:
             cache = Cache(cluster)
@@ -431,7 +431,7 @@ def test_cache_and_index_take_the_class() -> None:
     asyncio.run(scene())
 
 
-def test_settings_of_a_class_would_be_ignored_and_are_refused() -> None:
+def test_settings_of_a_class_that_would_be_ignored_are_refused() -> None:
     wrong: Any = {Database: KindScope()}
     with pytest.raises(TypeError, match=r"`kinds` needs .*: pass `Database.gvk`"):
         CacheSettings(kinds=wrong)
@@ -443,7 +443,7 @@ def test_settings_of_a_class_would_be_ignored_and_are_refused() -> None:
 
 
 class Custom(Database):
-    """A class with its own way to be written."""
+    """A class with its own serialization."""
 
     def to_manifest(self) -> Manifest:
         return super().to_manifest() | {"status": {"readyReplicas": 7}}
@@ -451,7 +451,7 @@ class Custom(Database):
 
 @pytest.mark.parametrize("kind", [Database, Custom])
 @pytest.mark.parametrize("status", [None, {}, {"readyReplicas": 2, "phase": "Up"}])
-def test_status_alone_is_what_it_is_in_the_whole_object(
+def test_status_alone_is_serialized_as_in_the_whole_object(
     kind: Any, status: dict[str, Any] | None
 ) -> None:
     manifest: Manifest = {"metadata": {"name": "d", "namespace": "n", "uid": "u"}, "spec": {}}

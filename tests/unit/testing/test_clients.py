@@ -12,7 +12,7 @@ from olmkit.runtime import GVK, Request
 from olmkit.testing import BUILT_IN, ApiServer, client_for, load_manifest
 
 
-def test_client_reads_what_the_server_has() -> None:
+def test_a_client_reads_the_objects_of_the_server() -> None:
     async def check() -> None:
         server = ApiServer.of(BUILT_IN)
         server.put("configmaps", {"metadata": {"name": "one", "namespace": "default"}})
@@ -24,7 +24,7 @@ def test_client_reads_what_the_server_has() -> None:
     asyncio.run(check())
 
 
-def test_manifest_is_read_from_a_file(tmp_path: Path) -> None:
+def test_a_manifest_is_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "one.yaml"
     file.write_text("kind: ConfigMap\n")
     assert load_manifest(file) == {"kind": "ConfigMap"}

@@ -1,4 +1,4 @@
-"""Which programs a real control plane is made of, and what its kubeconfig says."""
+"""The programs of a real control plane, and its kubeconfig."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from olmkit.testing import control_plane
 from olmkit.testing.control_plane import ControlPlane, ControlPlaneError, Programs
 
 
-def test_assets_folder_gives_both_programs(tmp_path: Path) -> None:
+def test_the_assets_directory_has_both_programs(tmp_path: Path) -> None:
     for name in ("etcd", "kube-apiserver"):
         (tmp_path / name).touch()
     found = control_plane.programs({"KUBEBUILDER_ASSETS": str(tmp_path)})
@@ -25,7 +25,7 @@ def test_missing_programs_are_reported(tmp_path: Path, variable: str) -> None:
         control_plane.programs({variable: str(tmp_path)})
 
 
-def test_kubeconfig_can_impersonate_a_user(tmp_path: Path) -> None:
+def test_a_kubeconfig_can_impersonate_a_user(tmp_path: Path) -> None:
     plane = ControlPlane(folder=tmp_path, programs=Programs(("false",), "false"))
     plane.ca_file.parent.mkdir()
     plane.ca_file.write_text("")
@@ -36,7 +36,7 @@ def test_kubeconfig_can_impersonate_a_user(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_server_that_ends_at_once_is_reported_with_its_log(tmp_path: Path) -> None:
+def test_a_server_that_ends_at_once_is_reported_with_its_log(tmp_path: Path) -> None:
     words = Programs(("/bin/sh", "-c", "echo broken; exit 1"), "/bin/true")
     with (
         pytest.raises(ControlPlaneError, match="broken"),

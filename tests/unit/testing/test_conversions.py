@@ -76,25 +76,25 @@ def test_a_field_that_the_other_version_lacks_is_lost() -> None:
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_each_kind_of_field_is_missed(name: str) -> None:
+def test_each_kind_of_field_is_detected(name: str) -> None:
     rest = {key: value for key, value in EVERYTHING.items() if key != name}
     assert losses(crd(v1=EVERYTHING, v2=rest)) == [f"`.spec.{name}` is lost"]
 
 
-def test_a_field_inside_of_an_item_is_missed() -> None:
+def test_a_field_inside_an_item_is_lost() -> None:
     empty = {"type": "array", "items": {"type": "object"}}
     found = losses(crd(v1=EVERYTHING, v2=EVERYTHING | {"items": empty}))
     assert found == ["`.spec.items[0].size` was 1 and is 3"]
 
 
-def test_a_default_that_comes_back_otherwise_is_a_change() -> None:
+def test_a_default_that_is_returned_differently_is_a_change() -> None:
     other = {"size": {"type": "integer", "default": 4}}
     definition = crd(v1=SIZE, v2=other)
     dropping = renamed("size", "gone")
     assert "`.spec.size` was 3 and is 4" in losses(definition, forth=dropping)
 
 
-def test_a_written_conversion_loses_nothing() -> None:
+def test_a_complete_conversion_loses_nothing() -> None:
     definition = crd(v1=SIZE, v2={"replicas": {"type": "integer", "default": 1}})
     forth, back = renamed("size", "replicas"), renamed("replicas", "size")
     assert losses(definition, forth, back) == []
@@ -108,20 +108,20 @@ def test_each_value_of_an_enum_is_tried() -> None:
     assert found.startswith('`v2` refuses `.spec.color`: Unsupported value: "blue"')
 
 
-def test_what_cannot_be_converted_is_told() -> None:
+def test_a_value_that_cannot_be_converted_is_reported() -> None:
     def never(_: Manifest) -> Manifest:
         raise CannotConvert("not written")
 
     assert losses(crd(v1=SIZE, v2=SIZE), forth=never) == ["cannot convert: not written"]
 
 
-def test_a_kept_annotation_must_come_back() -> None:
+def test_an_annotation_must_be_restored() -> None:
     def bare(manifest: Manifest) -> Manifest:
         return {**manifest, "metadata": {"name": manifest["metadata"]["name"]}}
 
     assert losses(crd(v1=SIZE, v2=SIZE), back=bare) == ["`.metadata.annotations` is lost"]
 
 
-def test_an_unknown_version_names_those_that_there_are() -> None:
+def test_an_unknown_version_is_reported_with_the_existing_ones() -> None:
     with pytest.raises(ValueError, match="no version `v3`, only `v1`, `v2`"):
         conversion_losses(crd(v1={}, v2={}), "v1", "v3", forth=same, back=same)

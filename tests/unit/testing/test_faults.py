@@ -22,7 +22,7 @@ async def hello(request: Any) -> Any:
 
 
 async def ask(plan: Any, rate: float = 0.0, times: int = 1) -> list[Any]:
-    """The status and size of each answer, or the kind of error."""
+    """Return the status and size of each answer, or the kind of error."""
     found: list[Any] = []
     async with serving(hello) as host:
         async with (
@@ -33,7 +33,7 @@ async def ask(plan: Any, rate: float = 0.0, times: int = 1) -> list[Any]:
         ):
             for _ in range(times):
                 try:
-                    # An upload, so that the client does not try again by itself.
+                    # An upload, so that the client does not retry automatically.
                     async with client.post(f"http://{proxy.host}/a?b=c", data=BODY) as answer:
                         found.append((answer.status, len(await answer.read())))
                 except aiohttp.ClientError as error:
@@ -41,7 +41,7 @@ async def ask(plan: Any, rate: float = 0.0, times: int = 1) -> list[Any]:
     return found
 
 
-def test_without_a_fault_all_passes() -> None:
+def test_without_a_fault_all_requests_pass() -> None:
     assert asyncio.run(ask(None)) == [(200, len(BODY))]
 
 
@@ -49,7 +49,7 @@ def test_without_a_fault_all_passes() -> None:
     ("fault", "status"),
     [(Fault.TOO_MANY, 429), (Fault.ERROR, 500), (405, 405), (Fault.SLOW, 200)],
 )
-def test_planned_answer_is_given(fault: Fault | int, status: int) -> None:
+def test_a_planned_answer_is_returned(fault: Fault | int, status: int) -> None:
     [(found, _)] = asyncio.run(ask(lambda *_: fault))
     assert found == status
 
@@ -57,13 +57,13 @@ def test_planned_answer_is_given(fault: Fault | int, status: int) -> None:
 @pytest.mark.parametrize(
     "fault", [Fault.CUT_BEFORE, Fault.CUT_REQUEST, Fault.CUT_ANSWER, Fault.CUT_AFTER]
 )
-def test_cut_connection_is_an_error(fault: Fault) -> None:
+def test_a_closed_connection_is_an_error(fault: Fault) -> None:
     [found] = asyncio.run(ask(lambda *_: fault))
     assert isinstance(found, type)
     assert issubclass(found, aiohttp.ClientError)
 
 
-def test_chance_repeats() -> None:
+def test_the_same_seed_has_the_same_faults() -> None:
     first = asyncio.run(ask(None, rate=0.5, times=20))
     assert first == asyncio.run(ask(None, rate=0.5, times=20))
     assert 3 < sum(found == (200, len(BODY)) for found in first) < 18

@@ -1,4 +1,4 @@
-"""The code on the page for those who test operators is a test."""
+"""The code on the page about testing operators is a test."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def _page(root: Path) -> dict[str, Any]:
     return names
 
 
-def test_operator_of_the_page_does_what_the_page_says(root: Path) -> None:
+def test_the_operator_of_the_page_does_what_the_page_says(root: Path) -> None:
     names = _page(root)
     names["test_configmap_gets_its_label"]()
     names["test_role_is_enough"]()
     assert callable(names["with_a_real_server"])
 
 
-def test_tests_of_the_page_pass_in_pytest(root: Path, tmp_path: Path) -> None:
+def test_the_tests_of_the_page_pass_in_pytest(root: Path, tmp_path: Path) -> None:
     (tmp_path / "test_page.py").write_text(_code(root))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *PLUGIN, "--control-plane=off", "test_page.py"],

@@ -94,7 +94,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Run:
-    """Runs pytest over one test module of a project with a CRD."""
+    """Run pytest on one test module of a project with a CRD."""
     bases = tmp_path / "config/crd/bases"
     bases.mkdir(parents=True)
     (bases / "things.yaml").write_text(CRD)
@@ -134,7 +134,7 @@ def test_the_plugin_imports_nothing_before_it_is_used() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_stories_pass_on_the_double(project: Run) -> None:
+def test_example_tests_pass_on_the_double(project: Run) -> None:
     done = project(STORY, "--control-plane=off")
     assert "2 passed, 2 skipped" in done.stdout, done.stdout + done.stderr
     assert "`--control-plane=off` is set" in done.stdout
@@ -142,7 +142,7 @@ def test_stories_pass_on_the_double(project: Run) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.usefixtures("control_plane_programs")
-def test_stories_pass_on_a_real_server(project: Run) -> None:
+def test_example_tests_pass_on_a_real_server(project: Run) -> None:
     done = project(STORY, "--control-plane=required")
     assert "4 passed" in done.stdout, done.stdout + done.stderr
 
@@ -159,7 +159,7 @@ def test_a_test_without_a_named_server_has_the_double(project: Run) -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_missing_programs_skip_or_fail_with_what_to_do(project: Run, tmp_path: Path) -> None:
+def test_missing_programs_skip_or_fail_with_a_hint(project: Run, tmp_path: Path) -> None:
     code = "def test_real(control_plane): ...\n"
     empty = {"PATH": "", "HOME": str(tmp_path), "KUBEBUILDER_ASSETS": ""}
     empty |= {"OLMKIT_CACHE": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
@@ -174,7 +174,7 @@ def test_missing_programs_skip_or_fail_with_what_to_do(project: Run, tmp_path: P
         assert "kube-apiserver and etcd are not installed" in done.stdout
 
 
-def test_a_coroutine_needs_no_other_fixture_than_a_server(project: Run) -> None:
+def test_a_coroutine_only_needs_the_fixture_of_a_server(project: Run) -> None:
     done = project(
         """
         async def test_each(each_server):
@@ -195,7 +195,7 @@ def test_a_coroutine_needs_no_other_fixture_than_a_server(project: Run) -> None:
     assert "4 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_a_manager_that_fails_ends_the_wait(project: Run) -> None:
+def test_a_failing_manager_ends_the_wait(project: Run) -> None:
     done = project(
         """
         async def fails():
@@ -210,7 +210,7 @@ def test_a_manager_that_fails_ends_the_wait(project: Run) -> None:
     assert "broken on purpose" in done.stdout
 
 
-def test_what_was_seen_last_is_in_the_message(project: Run) -> None:
+def test_the_last_seen_state_is_in_the_message(project: Run) -> None:
     done = project(
         """
         async def test_waits(until):
@@ -241,14 +241,14 @@ def test_other_coroutine_tests_are_left_to_other_plugins(project: Run) -> None:
     assert "async def functions are not natively supported" in done.stdout
 
 
-def test_a_test_that_hangs_ends(project: Run) -> None:
+def test_a_test_that_does_not_end_is_cancelled(project: Run) -> None:
     done = project(
         "async def test_waits(until): await asyncio.sleep(99)\n", "-o", "olmkit_timeout=0.2"
     )
     assert "TimeoutError" in done.stdout
 
 
-def test_an_unknown_kind_says_where_crds_were_sought(project: Run) -> None:
+def test_an_unknown_kind_names_the_directories_of_crds(project: Run) -> None:
     done = project(
         """
         async def test_reads(kube_client):
@@ -268,7 +268,7 @@ def test_an_unknown_kind_says_where_crds_were_sought(project: Run) -> None:
 
 
 @pytest.mark.parametrize("place", ["config/crd", "config", "crds"])
-def test_crds_are_found_without_the_folder_of_the_scaffold(
+def test_crds_are_found_without_the_directory_of_the_scaffold(
     project: Run, tmp_path: Path, place: str
 ) -> None:
     (tmp_path / place).mkdir(exist_ok=True)

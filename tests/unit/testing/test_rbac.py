@@ -1,4 +1,4 @@
-"""What a request is for RBAC, and which rules grant it."""
+"""A request in terms of RBAC, and the rules that grant it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from olmkit.testing.rbac import Access, Rule
         ("GET", "/api/v1/namespaces", Access(group="", resource="namespaces", verb="list")),
     ],
 )
-def test_request_as_rbac_sees_it(method: str, path: str, expected: Access) -> None:
+def test_a_request_has_its_rbac_attributes(method: str, path: str, expected: Access) -> None:
     assert rbac.access_of(method, path) == expected
 
 
@@ -66,7 +66,7 @@ def test_discovery_needs_no_role(path: str) -> None:
     assert rbac.access_of("GET", path) is None
 
 
-def test_watch_and_the_name_that_is_selected() -> None:
+def test_a_watch_with_a_selected_name_has_the_name() -> None:
     query = {"watch": "true", "fieldSelector": "metadata.name=p"}
     found = rbac.access_of("GET", "/api/v1/namespaces/n/pods", query)
     assert found == Access(group="", resource="pods", verb="watch", namespace="n", name="p")
@@ -94,11 +94,11 @@ USE = Access(group="apps", resource="deployments", verb="get", namespace="n", na
         (rule(names=("e",)), False),
     ],
 )
-def test_rule_grants(granted: Rule, expected: bool) -> None:
+def test_a_rule_grants_its_requests(granted: Rule, expected: bool) -> None:
     assert granted.grants(USE) is expected
 
 
-def test_star_of_a_subresource_and_names_that_cannot_be_known() -> None:
+def test_a_star_of_a_subresource_and_unknown_names_are_handled() -> None:
     scale = Access(
         group="apps", resource="deployments/scale", verb="patch", namespace="n", name="d"
     )
@@ -113,7 +113,7 @@ def test_role_in_one_namespace_does_not_allow_the_whole_cluster() -> None:
     assert report.missing == (everywhere,)
 
 
-def test_comparison_names_both_sides(tmp_path: Path) -> None:
+def test_a_comparison_names_both_sides(tmp_path: Path) -> None:
     file = tmp_path / "role.yaml"
     file.write_text(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\n"
@@ -133,20 +133,20 @@ def test_comparison_names_both_sides(tmp_path: Path) -> None:
     )
 
 
-def test_double_may_refuse_what_is_not_granted() -> None:
+def test_the_double_can_refuse_requests_that_are_not_granted() -> None:
     forbidden = rbac.forbids([rule()])
     assert not forbidden(USE)
     assert forbidden(Access(group="", resource="pods", verb="get"))
 
 
-def test_smallest_role() -> None:
+def test_the_smallest_role_has_the_used_rules() -> None:
     watch = Access(group="apps", resource="deployments", verb="watch")
     assert rbac.needed([watch, USE, USE]) == [
         {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "watch"]}
     ]
 
 
-def test_uses_from_an_audit_log(tmp_path: Path) -> None:
+def test_uses_are_read_from_an_audit_log(tmp_path: Path) -> None:
     reference = {"resource": "deployments", "apiGroup": "apps", "namespace": "n", "name": "d"}
     lines = [
         {"verb": "get", "user": {"username": "admin"}, "objectRef": reference},

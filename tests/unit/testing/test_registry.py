@@ -1,4 +1,4 @@
-"""The real registry for tests: it starts, keeps what it gets, and ends."""
+"""The real registry for tests: it starts, stores images, and ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def get(url: str) -> int:
             return error.code
 
 
-def test_server_answers_while_it_is_wanted(tmp_path: Path, registry: RegistryServer) -> None:
+def test_the_server_answers_for_the_duration_of_the_block(
+    tmp_path: Path, registry: RegistryServer
+) -> None:
     assert get(f"http://{registry.host}/v2/") == 200
     with RegistryServer(folder=tmp_path) as server:
         assert get(f"http://{server.host}/v2/") == 200
@@ -29,13 +31,13 @@ def test_server_answers_while_it_is_wanted(tmp_path: Path, registry: RegistrySer
         get(f"http://{server.host}/v2/")
 
 
-def test_server_with_users_refuses_other_users(tmp_path: Path, registry: RegistryServer) -> None:
-    del registry  # which has skipped when there is no program
+def test_a_server_with_users_refuses_other_users(tmp_path: Path, registry: RegistryServer) -> None:
+    del registry  # The fixture skips the test if there is no program.
     with RegistryServer(folder=tmp_path, users={"u": "$2y$05$x"}) as server:
         assert get(f"http://{server.host}/v2/") == 401
 
 
-def test_server_that_cannot_start_says_why(tmp_path: Path, registry: RegistryServer) -> None:
+def test_a_server_that_cannot_start_reports_why(tmp_path: Path, registry: RegistryServer) -> None:
     with pytest.raises(RuntimeError, match="does not start"):
         with RegistryServer(folder=tmp_path, port=registry.port):
             pass

@@ -1,4 +1,4 @@
-"""A whole operator in a task, with the webhooks of its config folder."""
+"""A whole operator in a task, with the webhooks of its config directory."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def story(server: ApiServer | ControlPlane, client: Client, config: Path) 
         newer = await client.require(NEWER, Request("one", "default"))
         assert newer["spec"]["replicas"] == 2
         await until(lambda: client.get(DEPLOYMENT, Request("one", "default")))
-    await client.create(memcached("five", size=5))  # its webhooks are gone
+    await client.create(memcached("five", size=5))  # its webhooks are removed
 
 
 @asynccontextmanager
@@ -142,6 +142,6 @@ def test_an_operator_without_config_runs_without_webhooks(root: Path) -> None:
     asyncio.run(whole())
 
 
-def test_a_folder_without_definitions_installs_nothing(tmp_path: Path) -> None:
+def test_a_directory_without_definitions_installs_nothing(tmp_path: Path) -> None:
     assert installing.crds(tmp_path) == []
     assert installing.webhooks(tmp_path) == []

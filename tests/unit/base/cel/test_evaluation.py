@@ -216,7 +216,7 @@ def test_work_is_bounded(text: str) -> None:
         _value(text, variables)
 
 
-def test_depth_is_bounded() -> None:
+def test_depth_is_limited() -> None:
     value: Any = 1.0
     for _ in range(100_000):
         value = [value]

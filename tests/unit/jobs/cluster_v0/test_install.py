@@ -1,4 +1,4 @@
-"""Installing, upgrading and removing, against a small API server and an OLM of a few lines."""
+"""Installing, upgrading and uninstalling, with a small API server and a small OLM."""
 
 from __future__ import annotations
 
@@ -86,17 +86,17 @@ def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manife
 
 
 class Olm:
-    """Does what OLM does with a Subscription: plans, waits for approval, makes the CSV."""
+    """Does what OLM does with a Subscription: plans, waits for approval, creates the CSV."""
 
     def __init__(self, server: ApiServer, *versions: str) -> None:
         self.server = server
         self.versions = list(versions)
         self.failing = ""
         self.leaves: set[str] = set()  # packages that it does not resolve
-        self.also: list[str] = []  # what its plans install too
-        self.holds = False  # a neighbor has manual approval
+        self.also: list[str] = []  # packages that its plans also install
+        self.holds = False  # another Subscription in the namespace has manual approval
         self.csv_spec: Manifest = {}
-        self.second_look: Manifest = {}  # what it says for a moment after it has succeeded
+        self.second_look: Manifest = {}  # the phase that it reports for a moment after success
         self._looks = 0
 
     def look(self) -> None:
@@ -203,7 +203,7 @@ async def _denied(*_: Any) -> Any:
 
 
 def _offer(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> None:
-    """Let every image be this catalog, whose bundles cannot be read."""
+    """Replace every image by this catalog, whose bundles cannot be read."""
     tree = Tree({"c.json": "\n".join(lines).encode()})
     image = FoundCatalogImage(
         catalog=catalog_job.read("c", tree=tree, valid=False), folder="", pinned=""
@@ -224,7 +224,7 @@ def _offer(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> None:
         ("1.0.0", "^1.0.0", 'invalid skipRange "^1.0.0"'),
     ],
 )
-def test_a_catalog_that_its_server_refuses_is_refused_before_anything_is_created(
+def test_a_catalog_that_its_server_refuses_is_refused_before_a_write(
     monkeypatch: pytest.MonkeyPatch, version: str, skip_range: str, words: str
 ) -> None:
     own = {"type": "olm.package", "value": {"packageName": "cache", "version": version}}
@@ -248,7 +248,7 @@ def test_a_catalog_that_its_server_refuses_is_refused_before_anything_is_created
     run(story)
 
 
-def test_what_olm_could_not_resolve_is_refused_with_the_facts(
+def test_a_request_that_olm_could_not_resolve_is_refused_with_the_facts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     needs = {"type": "olm.gvk.required", "value": {"group": "g", "version": "v1", "kind": "Db"}}
@@ -281,7 +281,7 @@ def test_what_olm_could_not_resolve_is_refused_with_the_facts(
     run(story)
 
 
-def test_an_install_makes_what_is_missing_and_waits() -> None:
+def test_an_install_creates_missing_objects_and_waits() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             said: list[str] = []
@@ -308,7 +308,7 @@ def test_an_install_makes_what_is_missing_and_waits() -> None:
     ],
     ids=["earlier", "earlier-by-time", "of-others", "later", "other-namespaces"],
 )
-def test_of_two_groups_that_are_created_at_once_the_first_stays(
+def test_of_two_groups_that_are_created_at_once_the_first_is_kept(
     name: str, ours: bool, since: str, targets: list[str], stays: list[str]
 ) -> None:
     async def story() -> None:
@@ -333,7 +333,7 @@ def test_of_two_groups_that_are_created_at_once_the_first_stays(
     run(story)
 
 
-def test_a_group_that_keeps_olm_from_working_goes_with_its_package() -> None:
+def test_a_group_that_blocks_olm_is_removed_with_its_package() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -351,7 +351,7 @@ def test_a_group_that_keeps_olm_from_working_goes_with_its_package() -> None:
 
 
 @pytest.mark.parametrize("requested", [False, True], ids=["alone", "next-to-another"])
-def test_dependency_that_stays_is_named(requested: bool) -> None:
+def test_a_dependency_that_is_kept_is_named(requested: bool) -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -372,7 +372,7 @@ def test_dependency_that_stays_is_named(requested: bool) -> None:
     run(story)
 
 
-def test_a_catalog_of_ours_goes_with_the_last_operator_that_takes_from_it() -> None:
+def test_a_catalog_of_olmkit_is_removed_with_the_last_operator_from_it() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -401,7 +401,7 @@ def test_a_catalog_of_ours_goes_with_the_last_operator_that_takes_from_it() -> N
     run(story)
 
 
-def test_what_moves_when_the_time_is_over_is_slow_and_not_stuck() -> None:
+def test_progress_at_the_time_limit_is_reported_as_slow_and_not_as_stuck() -> None:
     waiting = Explanation(readiness=Readiness.WAITING, cause="unpacking", message="it is unpacked")
     late = cluster_wait.time_limit_reached(waiting, 5)
     assert (late.readiness, late.message) == (Readiness.WAITING, "it is unpacked (after 5 s)")
@@ -412,7 +412,7 @@ def test_what_moves_when_the_time_is_over_is_slow_and_not_stuck() -> None:
     assert (late.readiness, late.hint) == (Readiness.STUCK, "push it")
 
 
-def test_a_plan_of_an_upgrade_says_that_what_is_installed_does_not_run() -> None:
+def test_the_plan_of_an_upgrade_reports_that_the_installed_version_does_not_run() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -428,7 +428,7 @@ def test_a_plan_of_an_upgrade_says_that_what_is_installed_does_not_run() -> None
     run(story)
 
 
-def test_what_olm_installs_too_is_in_the_plan_and_decides_on_the_mode(
+def test_dependencies_are_in_the_plan_and_affect_the_install_mode(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     needs = {
@@ -477,7 +477,7 @@ def test_what_olm_installs_too_is_in_the_plan_and_decides_on_the_mode(
     run(story)
 
 
-def test_a_plan_for_the_next_version_goes_with_the_operator() -> None:
+def test_a_plan_for_the_next_version_is_removed_with_the_operator() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -493,7 +493,7 @@ def test_a_plan_for_the_next_version_goes_with_the_operator() -> None:
     run(story)
 
 
-def test_uninstall_names_what_needs_the_operator() -> None:
+def test_uninstall_names_operators_that_need_this_one() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -540,7 +540,7 @@ def test_a_plan_for_several_operators_is_named_by_upgrade_and_uninstall() -> Non
     run(story)
 
 
-def test_a_dry_plan_writes_nothing() -> None:
+def test_a_dry_run_writes_nothing() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             options = InstallOptions(namespace="new", package="cache", catalog="shelf")
@@ -553,7 +553,7 @@ def test_a_dry_plan_writes_nothing() -> None:
     run(story)
 
 
-def test_a_version_is_approved_and_stays() -> None:
+def test_a_version_is_approved_and_kept() -> None:
     async def story() -> None:
         async with cluster("1.0.0", "2.0.0") as (reader, server, _):
             said: list[str] = []
@@ -591,7 +591,9 @@ def test_an_upgrade_to_the_installed_version_approves_nothing() -> None:
 
 
 @pytest.mark.parametrize("pending", ["", "db.v2.0.0"])
-def test_next_to_an_operator_with_manual_approval_the_first_plan_is_approved(pending: str) -> None:
+def test_with_another_operator_with_manual_approval_the_first_plan_is_approved(
+    pending: str,
+) -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             neighbor = made("Subscription", "db", spec={
@@ -620,7 +622,7 @@ def test_next_to_an_operator_with_manual_approval_the_first_plan_is_approved(pen
     run(story)
 
 
-def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
+def test_an_upgrade_goes_hop_by_hop_to_its_target() -> None:
     async def story() -> None:
         async with cluster("1.0.0", "2.0.0", "3.0.0", "4.0.0") as (reader, server, _):
             await installed(reader, version="1.0.0")
@@ -644,7 +646,7 @@ def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
     run(story)
 
 
-def test_an_upgrade_that_olm_makes_by_itself_is_reported_from_its_start() -> None:
+def test_an_automatic_upgrade_is_reported_from_its_start() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, olm):
             await installed(reader)
@@ -669,7 +671,7 @@ def test_an_upgrade_that_olm_makes_by_itself_is_reported_from_its_start() -> Non
     run(story)
 
 
-def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
+def test_a_planned_upgrade_shows_its_path_and_writes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     names = [f"cache.v{number}.0.0" for number in (1, 2, 3)]
@@ -761,7 +763,7 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
     run(story)
 
 
-def test_an_upgrade_that_olm_cannot_resolve_says_why() -> None:
+def test_an_upgrade_that_olm_cannot_resolve_has_the_reason() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader, version="1.0.0")
@@ -799,7 +801,7 @@ def test_an_upgrade_that_olm_cannot_resolve_says_why() -> None:
         ({"bundle": "b", "version": "1.0.0"}, "has one version"),
     ],
 )
-def test_what_is_invalid_usage_is_refused(options: dict[str, str], words: str) -> None:
+def test_invalid_usage_is_refused(options: dict[str, str], words: str) -> None:
     async def story() -> None:
         async with cluster() as (reader, _, _):
             with pytest.raises(ConfigurationError, match=words):
@@ -808,7 +810,7 @@ def test_what_is_invalid_usage_is_refused(options: dict[str, str], words: str) -
     run(story)
 
 
-def test_a_namespace_with_two_groups_and_a_catalog_that_is_not_there_are_refused() -> None:
+def test_a_namespace_with_two_groups_and_a_missing_catalog_are_refused() -> None:
     async def story() -> None:
         async with cluster() as (reader, server, _):
             with pytest.raises(InputError, match="no CatalogSource `other`"):
@@ -946,7 +948,7 @@ def test_an_older_version_is_not_an_upgrade() -> None:
     )
 
 
-def test_what_is_installed_is_not_installed_again() -> None:
+def test_an_installed_version_is_not_installed_again() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, _):
             await installed(reader)
@@ -974,7 +976,7 @@ def test_a_csv_without_subscription_is_named_before_it_blocks() -> None:
     run(story)
 
 
-def test_a_state_that_needs_action_is_believed_only_after_a_while() -> None:
+def test_a_state_that_needs_action_only_counts_after_a_while() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, olm):
             olm.failing = "InstallComponentFailedNoRetry"
@@ -985,7 +987,7 @@ def test_a_state_that_needs_action_is_believed_only_after_a_while() -> None:
     run(story)
 
 
-def test_an_operator_with_webhooks_is_ready_when_olm_leaves_it_alone() -> None:
+def test_an_operator_with_webhooks_is_ready_when_olm_stops_changing_it() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, olm):
             olm.csv_spec = {"webhookdefinitions": [{"deploymentName": "manager"}]}
@@ -1000,7 +1002,7 @@ def test_an_operator_with_webhooks_is_ready_when_olm_leaves_it_alone() -> None:
     run(story)
 
 
-def test_what_was_created_is_taken_back() -> None:
+def test_created_objects_are_removed_again() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.collects_garbage = True
@@ -1019,14 +1021,14 @@ def test_what_was_created_is_taken_back() -> None:
             assert server.all("subscriptions") == []
             assert server.all("clusterserviceversions") == []
             assert server.get("namespaces", "new", "") is None
-            assert server.get("catalogsources", "shelf", "apps"), "it was there before"
+            assert server.get("catalogsources", "shelf", "apps"), "it existed before"
 
     run(story)
 
 
 @pytest.mark.parametrize("ending", ["succeeds", "fails", "is interrupted"])
 @pytest.mark.parametrize("kept", [True, False])
-def test_what_an_install_that_comes_to_nothing_has_made_stays_or_is_taken_back(
+def test_objects_of_a_failed_install_are_kept_or_removed(
     ending: str, kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick = functools.partial(install.take_back, timeouts=QUICK)
@@ -1065,7 +1067,7 @@ def test_what_an_install_that_comes_to_nothing_has_made_stays_or_is_taken_back(
     run(story)
 
 
-def test_a_bundle_gets_a_catalog_of_its_own(root: Path) -> None:
+def test_a_bundle_gets_its_own_catalog(root: Path) -> None:
     async def story() -> None:
         async with cluster("0.0.1") as (reader, server, _):
             found = await installed(
@@ -1106,7 +1108,7 @@ def test_an_upgrade_to_a_bundle_continues_from_its_catalog(root: Path) -> None:
     run(story)
 
 
-def test_a_bundle_takes_the_place_of_a_version_that_waits_for_approval(root: Path) -> None:
+def test_a_bundle_replaces_a_version_that_waits_for_approval(root: Path) -> None:
     async def story() -> None:
         async with cluster("0.0.0", "0.0.9") as (reader, server, olm):
             package = "memcached-operator"
@@ -1128,7 +1130,7 @@ def test_a_bundle_takes_the_place_of_a_version_that_waits_for_approval(root: Pat
     run(story)
 
 
-def test_an_operator_that_watches_the_namespace_from_elsewhere_is_not_installed_again() -> None:
+def test_an_operator_that_watches_the_namespace_from_another_one_is_not_installed_again() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             copy = made("ClusterServiceVersion", "cache.v1.0.0", spec={})
@@ -1137,7 +1139,7 @@ def test_an_operator_that_watches_the_namespace_from_elsewhere_is_not_installed_
             options = InstallOptions(
                 namespace="apps", package="cache", catalog="shelf", version="1.0.0"
             )
-            await install.plan(reader, options, Access())  # the copy is about to go, too
+            await install.plan(reader, options, Access())  # The copy is also about to be removed.
 
             server.put("clusterserviceversions", made("ClusterServiceVersion", "cache.v1.0.0",
                                                       "home", spec={}))  # fmt: skip
@@ -1171,7 +1173,7 @@ def test_an_operator_that_watches_all_namespaces_is_not_installed_into_a_new_one
                 "spec": {"features": {"disableCopiedCSVs": True}},
             })  # fmt: skip
             with pytest.raises(InputError, match="installed in namespace `home`"):
-                await install.plan(reader, options, Access())  # it is for all namespaces only
+                await install.plan(reader, options, Access())  # it only supports all namespaces
             twin["metadata"]["annotations"] = {"olm.targetNamespaces": ""}
             server.put("clusterserviceversions", twin)
             await install.plan(reader, options, Access())
@@ -1179,7 +1181,7 @@ def test_an_operator_that_watches_all_namespaces_is_not_installed_into_a_new_one
     run(story)
 
 
-def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
+def test_uninstalling_keeps_objects_of_other_owners_and_custom_resources() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -1217,7 +1219,7 @@ def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
 
 
 @pytest.mark.parametrize("namespace", ["new", "apps"])
-def test_the_namespace_that_install_created_stays_and_is_named(namespace: str) -> None:
+def test_the_namespace_that_install_created_is_kept_and_named(namespace: str) -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, __):
             options = InstallOptions(namespace=namespace, package="cache", catalog="shelf")
@@ -1232,7 +1234,7 @@ def test_the_namespace_that_install_created_stays_and_is_named(namespace: str) -
     run(story)
 
 
-def test_roles_that_olm_forgets_go_too() -> None:
+def test_roles_that_olm_leaves_are_also_removed() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -1262,7 +1264,7 @@ def test_roles_that_olm_forgets_go_too() -> None:
     run(story)
 
 
-def test_a_plan_that_olm_still_works_on_goes_before_its_csv() -> None:
+def test_an_unfinished_plan_is_removed_before_its_csv() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -1286,7 +1288,7 @@ def test_a_plan_that_olm_still_works_on_goes_before_its_csv() -> None:
     run(story)
 
 
-def test_what_has_got_the_name_of_one_that_is_gone_is_another() -> None:
+def test_a_new_object_with_the_name_of_a_removed_one_is_another_object() -> None:
     async def story() -> None:
         async with cluster() as (reader, server, _):
             server.put("subscriptions", made("Subscription", "cache"))
@@ -1303,7 +1305,7 @@ def test_what_has_got_the_name_of_one_that_is_gone_is_another() -> None:
 
 
 def components(*kinds: str, space: str = "apps") -> Manifest:
-    """OLM's list of what belongs to the package `cache` in a namespace."""
+    """OLM's list of objects that belong to the package `cache` in a namespace."""
     return {
         "apiVersion": f"{OLM}/v1",
         "kind": "Operator",
@@ -1312,7 +1314,7 @@ def components(*kinds: str, space: str = "apps") -> Manifest:
     }
 
 
-def test_what_olm_makes_while_it_is_removed_is_removed_too() -> None:
+def test_objects_that_olm_creates_during_the_removal_are_also_removed() -> None:
     properties = {"properties": [{"type": "olm.package", "value": {"packageName": "cache"}}]}
     late = made("ClusterServiceVersion", "called-otherwise", spec={
         "customresourcedefinitions": {"owned": [{"name": "caches.example.com"}]},
@@ -1356,7 +1358,7 @@ def test_what_olm_makes_while_it_is_removed_is_removed_too() -> None:
 
 
 @pytest.mark.parametrize("is_owned", [False, True])
-def test_a_plan_of_two_operators_does_not_bring_olms_list_back(is_owned: bool) -> None:
+def test_a_plan_of_two_operators_does_not_restore_olms_list(is_owned: bool) -> None:
     label = f"{OLM}/cache.apps"
 
     async def story() -> None:
@@ -1365,7 +1367,7 @@ def test_a_plan_of_two_operators_does_not_bring_olms_list_back(is_owned: bool) -
             shared = made("InstallPlan", "install-both", status={"phase": "Complete"})
             shared["metadata"]["labels"] = {label: "", f"{OLM}/kettle.apps": ""}
             names = ["cache.v1.0.0", "kettle.v1"]
-            if is_owned:  # OLM names each Subscription of the namespace as an owner
+            if is_owned:  # OLM names each Subscription of the namespace as an owner.
                 olm.leaves = {"kettle"}
                 spec = {"name": "kettle", "source": "shelf", "sourceNamespace": "apps"}
                 neighbor = made("Subscription", "kettle", spec=spec)
@@ -1383,7 +1385,7 @@ def test_a_plan_of_two_operators_does_not_bring_olms_list_back(is_owned: bool) -
             said: list[str] = []
 
             async def olm() -> None:
-                """Labels the parts of a Subscription, and lists what has the label."""
+                """Labels the parts of a Subscription, and lists the objects with the label."""
                 while True:
                     found = server.get("installplans", "install-both", "apps")
                     assert found is not None
@@ -1412,7 +1414,7 @@ def test_a_plan_of_two_operators_does_not_bring_olms_list_back(is_owned: bool) -
     run(story)
 
 
-def test_olms_list_stays_as_long_as_a_crd_is_on_it() -> None:
+def test_olms_list_is_kept_as_long_as_a_crd_is_on_it() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -1432,7 +1434,7 @@ def test_olms_list_stays_as_long_as_a_crd_is_on_it() -> None:
     run(story)
 
 
-def test_who_asks_for_the_operator_again_while_it_is_removed_keeps_it() -> None:
+def test_a_new_subscription_during_the_removal_keeps_the_operator() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -1454,7 +1456,7 @@ def test_who_asks_for_the_operator_again_while_it_is_removed_keeps_it() -> None:
     run(story)
 
 
-def test_roles_that_olm_makes_once_more_for_a_group_that_is_gone_are_swept_away() -> None:
+def test_roles_that_olm_creates_again_for_a_removed_group_are_removed() -> None:
     def role(name: str, group: str, namespace: str) -> Manifest:
         labels = {"olm.owner": group, "olm.owner.namespace": namespace,
                   "olm.owner.kind": "OperatorGroup"}  # fmt: skip
@@ -1481,7 +1483,7 @@ def test_roles_that_olm_makes_once_more_for_a_group_that_is_gone_are_swept_away(
     run(story)
 
 
-def test_crds_stay_until_all_that_operands_own_is_gone() -> None:
+def test_crds_are_kept_until_all_dependents_of_operands_are_gone() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -1517,7 +1519,7 @@ def test_crds_stay_until_all_that_operands_own_is_gone() -> None:
     run(story)
 
 
-def test_who_may_look_at_one_namespace_alone_can_uninstall_there() -> None:
+def test_uninstall_works_with_permissions_in_one_namespace() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -1539,7 +1541,7 @@ def test_who_may_look_at_one_namespace_alone_can_uninstall_there() -> None:
     run(story)
 
 
-def test_catalogs_that_may_not_be_listed_are_not_reported_as_absent() -> None:
+def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
     async def refused(reader: ClusterObjects, **words: str) -> InputError:
         options = InstallOptions(namespace="apps", package="cache", **words)
         with pytest.raises(InputError) as raised:
@@ -1569,7 +1571,7 @@ def test_catalogs_that_may_not_be_listed_are_not_reported_as_absent() -> None:
     run(story)
 
 
-def test_why_does_not_take_a_catalog_that_may_not_be_listed_for_absent(tmp_path: Path) -> None:
+def test_why_does_not_report_a_catalog_as_absent_that_cannot_be_listed(tmp_path: Path) -> None:
     async def story() -> None:
         async with cluster() as (reader, server, _):
             spec = {"name": "new", "source": "shelf", "sourceNamespace": "olm", "channel": "s"}
@@ -1590,7 +1592,7 @@ def test_why_does_not_take_a_catalog_that_may_not_be_listed_for_absent(tmp_path:
             assert (
                 "`list` of `catalogsources.operators.coreos.com` in namespace `olm`" in found.hint
             )
-            # What may be listed in the catalog's namespace is enough.
+            # Permission to list in the catalog's namespace is sufficient.
             server.denies = lambda access: access.namespace == ""
             assert (await why()).cause == "no-such-catalog"
             server.put("catalogsources", made("CatalogSource", "shelf", "olm", spec={}))
@@ -1599,7 +1601,7 @@ def test_why_does_not_take_a_catalog_that_may_not_be_listed_for_absent(tmp_path:
     run(story)
 
 
-def test_nothing_to_uninstall_says_where_it_is() -> None:
+def test_nothing_to_uninstall_names_where_the_operator_is() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, _):
             await installed(reader)
@@ -1645,7 +1647,7 @@ BOTH = UninstallOptions(namespace="apps", package="cache", delete_crds=True, del
 
 
 class NothingConverts(ClusterObjects):
-    """The API of a cluster in which the conversion webhook of the caches is gone."""
+    """The API of a cluster without the conversion webhook of the caches."""
 
     async def list(
         self, kind: Any, namespace: str = "", *, labels: str = "", fields: str = ""
@@ -1660,8 +1662,10 @@ class NothingConverts(ClusterObjects):
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_objects_that_only_this_command_can_read_go_without_conversion(there: bool) -> None:
-    # A list in the version of storage needs no conversion; that of the garbage collector does.
+def test_objects_that_only_this_command_can_read_are_deleted_without_conversion(
+    there: bool,
+) -> None:
+    # A list in the storage version needs no conversion; that of the garbage collector does.
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.put("customresourcedefinitions", crd_of_caches(conversion=WEBHOOK))
@@ -1680,13 +1684,13 @@ def test_objects_that_only_this_command_can_read_go_without_conversion(there: bo
             assert (off in said) is not there
             if not there:
                 assert said.index(off) < said.index("deleting Cache apps/mine")
-            # The collector of garbage is not here: the object waits for it.
+            # No garbage collector runs here: the object waits for it.
             assert "waits until the cluster's garbage collector" in done.hint
 
     run(story)
 
 
-def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> None:
+def test_a_missing_conversion_webhook_does_not_block_an_uninstall() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (plain, server, _):
             reader = NothingConverts(plain.cluster)
@@ -1713,7 +1717,7 @@ def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> No
             said: list[str] = []
             done = await uninstall.carry_out(reader, plan, report=said.append, timeouts=QUICK)
 
-            # The collector of garbage is not here: the object waits for it.
+            # No garbage collector runs here: the object waits for it.
             assert [one["kind"] for one in done.left] == ["Cache"]
             assert server.all("clusterserviceversions") == []
             steps = ("ClusterServiceVersion", "switching off", "deleting Cache")
@@ -1729,7 +1733,7 @@ def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> No
 
 
 class _Unconverted:
-    """A cluster whose API server reaches no conversion webhook when caches are listed."""
+    """A cluster whose API server cannot reach the conversion webhook when caches are listed."""
 
     def __init__(self, cluster: Any, error: ClusterError) -> None:
         self._cluster = cluster
@@ -1752,7 +1756,7 @@ AWAY = ClusterError(
 )
 
 
-def test_a_conversion_webhook_that_is_gone_is_the_cause_for_why_and_status() -> None:
+def test_a_missing_conversion_webhook_is_the_cause_in_why_and_status() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (plain, server, olm):
             owned = {"owned": [{"name": "caches.example.com", "kind": "Cache"}]}
@@ -1776,7 +1780,7 @@ def test_a_conversion_webhook_that_is_gone_is_the_cause_for_why_and_status() -> 
     run(story)
 
 
-def test_an_upgrade_whose_crds_olm_cannot_compare_with_the_objects_is_refused() -> None:
+def test_an_upgrade_is_refused_if_olm_cannot_compare_its_crds_with_the_objects() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (plain, server, _):
             server.put("customresourcedefinitions", crd_of_caches(conversion=WEBHOOK))
@@ -1791,7 +1795,7 @@ def test_an_upgrade_whose_crds_olm_cannot_compare_with_the_objects_is_refused() 
 
 
 class NothingAdmits(ClusterObjects):
-    """The API of a cluster in which a validating webhook holds all caches until its CSV is gone."""
+    """A cluster in which a validating webhook blocks all caches until its CSV is gone."""
 
     async def delete(self, manifest: Any, **fields: Any) -> bool:
         if manifest["kind"] == "Cache" and await self.list((f"{OLM}/v1alpha1",
@@ -1802,7 +1806,7 @@ class NothingAdmits(ClusterObjects):
         return await super().delete(manifest, **fields)
 
 
-def test_an_operator_whose_webhook_is_dead_goes_before_its_objects() -> None:
+def test_an_operator_with_a_failing_webhook_is_removed_before_its_objects() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (plain, server, _):
             reader = NothingAdmits(plain.cluster)
@@ -1822,7 +1826,7 @@ def test_an_operator_whose_webhook_is_dead_goes_before_its_objects() -> None:
     run(story)
 
 
-def test_what_a_plain_uninstall_left_can_be_removed_later() -> None:
+def test_objects_that_a_plain_uninstall_left_can_be_removed_later() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.put("customresourcedefinitions", crd_of_caches())
@@ -1849,7 +1853,7 @@ def test_what_a_plain_uninstall_left_can_be_removed_later() -> None:
     run(story)
 
 
-def test_crds_are_found_by_the_note_of_the_install_too() -> None:
+def test_crds_are_also_found_by_the_annotation_of_the_install() -> None:
     async def story() -> None:
         async with cluster() as (reader, server, _):
             for namespace, count in (("apps", 1), ("other", 0)):
@@ -1868,7 +1872,7 @@ def test_crds_are_found_by_the_note_of_the_install_too() -> None:
     run(story)
 
 
-def test_a_crd_that_another_operator_needs_stays() -> None:
+def test_a_crd_that_another_operator_needs_is_kept() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -1891,7 +1895,7 @@ def test_a_crd_that_another_operator_needs_stays() -> None:
     run(story)
 
 
-def test_finalizers_that_no_operator_removes_are_named_and_dropped_on_request() -> None:
+def test_finalizers_that_no_operator_removes_are_named_and_removed_on_request() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.put("customresourcedefinitions", crd_of_caches())
@@ -1906,12 +1910,14 @@ def test_finalizers_that_no_operator_removes_are_named_and_dropped_on_request() 
             await uninstall.carry_out(reader, plan, report=said.append, timeouts=QUICK)
             assert "removing example.com/cleanup of Cache apps/mine" in said
             (held,) = server.all("caches")
-            assert held["metadata"]["finalizers"] == ["foregroundDeletion"]  # Kubernetes' own
+            assert held["metadata"]["finalizers"] == [
+                "foregroundDeletion"
+            ]  # Kubernetes' own finalizer
 
     run(story)
 
 
-def test_uninstall_says_why_the_operator_does_not_remove_its_finalizer() -> None:
+def test_uninstall_reports_why_the_operator_does_not_remove_its_finalizer() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
@@ -1933,7 +1939,7 @@ def test_uninstall_says_why_the_operator_does_not_remove_its_finalizer() -> None
     run(story)
 
 
-def test_the_lease_of_the_operators_pods_goes_with_it() -> None:
+def test_the_lease_of_the_operators_pods_is_removed_with_it() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             deployments = [{"name": "cache-manager"}]
@@ -1957,8 +1963,8 @@ def test_the_lease_of_the_operators_pods_goes_with_it() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded"])
-def test_a_failed_upgrade_is_tried_again(phase: str) -> None:
-    """An operator can run whose InstallPlan failed at an object next to it."""
+def test_a_failed_upgrade_is_retried(phase: str) -> None:
+    """An operator can run although its InstallPlan failed at another object."""
 
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
@@ -1996,7 +2002,7 @@ def test_a_failed_upgrade_is_tried_again(phase: str) -> None:
     run(story)
 
 
-def test_a_refused_upgrade_says_that_olm_does_not_wait_for_olmkit() -> None:
+def test_a_refused_upgrade_explains_that_olm_does_not_wait_for_olmkit() -> None:
     refused = InputError("it does not fit", hint="change the OperatorGroup")
     automatic = made("Subscription", "cache", spec={"installPlanApproval": "Automatic"})
     for subscription in (automatic, made("Subscription", "cache", spec={})):
@@ -2010,7 +2016,7 @@ def test_a_refused_upgrade_says_that_olm_does_not_wait_for_olmkit() -> None:
     assert upgrade_plan.as_olm_approves(refused, manual) is refused
 
 
-def test_what_does_not_fit_is_refused_before_its_plan_is_approved() -> None:
+def test_a_bundle_that_the_cluster_would_refuse_is_refused_before_its_plan_is_approved() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             await installed(reader, manual=True)

@@ -84,8 +84,8 @@ def test_another_image_is_written_into_the_catalog() -> None:
     assert reported == [f"catalog `shelf`: {IMAGE} → r.example/shelf:v2"]
 
 
-def test_a_pod_that_runs_older_contents_of_the_same_tag_is_replaced() -> None:
-    """OLM does not see that a tag has new contents, unless it polls."""
+def test_a_pod_with_older_contents_of_the_same_tag_is_replaced() -> None:
+    """OLM does not detect that a tag has new contents, unless it polls."""
     reader, reported = change(IMAGE, "r.example/shelf@sha256:bb")
 
     assert (reader.merged, reader.deleted) == ([], ["old"])

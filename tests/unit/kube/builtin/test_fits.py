@@ -39,7 +39,7 @@ UNSURE = [
 
 
 @pytest.mark.parametrize("value", FITTING)
-def test_what_fits_is_seen_at_once(value: Any) -> None:
+def test_a_valid_object_is_accepted_at_once(value: Any) -> None:
     assert fits.fits(value, CRD)
     assert not [
         found
@@ -49,11 +49,11 @@ def test_what_fits_is_seen_at_once(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", UNSURE)
-def test_whatever_is_odd_is_left_to_the_closer_look(value: Any) -> None:
+def test_unusual_values_are_left_to_the_exact_check(value: Any) -> None:
     assert not fits.fits(value, CRD)
 
 
-def test_quantities_and_ports() -> None:
+def test_quantities_and_ports_are_accepted() -> None:
     assert fits.fits({"httpGet": {"port": "http"}}, "Probe")
     assert not fits.fits({"limits": {"cpu": "500m"}}, "ResourceRequirements")
 

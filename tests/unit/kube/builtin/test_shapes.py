@@ -1,4 +1,4 @@
-"""Objects are written as Kubernetes' types write them, and nothing unknown is lost."""
+"""Objects are written as Kubernetes' types write them, and no unknown field is lost."""
 
 from __future__ import annotations
 
@@ -52,11 +52,13 @@ def container(**fields: Any) -> Any:
         ),
     ],
 )
-def test_empty_fields_go_and_others_stay(given: dict[str, Any], written: dict[str, Any]) -> None:
+def test_empty_fields_are_removed_and_others_are_kept(
+    given: dict[str, Any], written: dict[str, Any]
+) -> None:
     assert container(**given) == written
 
 
-def test_required_fields_are_written_even_when_they_are_missing() -> None:
+def test_required_fields_are_written_even_if_they_are_missing() -> None:
     assert shapes.conform({}, "PolicyRule") == {"verbs": None}
     assert shapes.conform({"verbs": []}, "PolicyRule") == {"verbs": []}
     assert shapes.conform(None, "DeploymentSpec") == {
@@ -106,7 +108,7 @@ def test_a_wrong_type_is_refused_with_its_place(
         assert refused.value.keys == keys
 
 
-def test_what_is_written_is_written_the_same_again() -> None:
+def test_a_written_object_is_written_unchanged() -> None:
     value = {"template": {"spec": {"containers": [{"name": "c", "ports": []}]}}}
     once = shapes.conform(value, "DeploymentSpec")
     assert shapes.conform(once, "DeploymentSpec") == once

@@ -8,7 +8,7 @@ from olmkit.kube.builtin import table
 from olmkit.kube.builtin.table import TypeField
 
 
-def test_what_tools_always_write_the_api_server_need_not_require() -> None:
+def test_a_field_that_tools_always_write_need_not_be_required_by_the_api_server() -> None:
     differ = [
         f"{name}.{field}"
         for name, fields in table.written_types().items()
@@ -26,7 +26,7 @@ def test_the_marks_of_a_field_are_read() -> None:
     assert any(field.omit_zero for one in table.written_types().values() for field in one.values())
 
 
-def test_a_pointer_is_a_matter_of_writing_only() -> None:
+def test_a_pointer_only_matters_for_writing() -> None:
     pointers = [
         (name, field)
         for name, fields in table.written_types().items()
@@ -39,7 +39,7 @@ def test_a_pointer_is_a_matter_of_writing_only() -> None:
 
 
 @pytest.mark.parametrize("view", [table.written_types, table.accepted_types])
-def test_every_type_that_a_field_names_is_in_the_table(view: object) -> None:
+def test_every_type_of_a_field_is_in_the_table(view: object) -> None:
     known = view()  # type: ignore[operator]
     plain = {"s", "b", "i", "f", "port", "quantity", "any"}
     for fields in known.values():

@@ -1,4 +1,4 @@
-"""Fields that validation rules read and that are not there."""
+"""Missing fields that validation rules read."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _unknown(rule: str, *, is_object: bool = False) -> list[str]:
         "oldSelf.part == self.part",
     ],
 )
-def test_fields_of_the_schema_and_of_the_unknown_are_passed(rule: str) -> None:
+def test_fields_of_the_schema_and_of_unknown_types_are_accepted(rule: str) -> None:
     assert _unknown(rule) == []
 
 
@@ -66,6 +66,6 @@ def test_other_fields_are_reported(rule: str, field: str) -> None:
     assert _unknown(rule) == [field]
 
 
-def test_a_whole_object_has_a_name_and_no_labels() -> None:
+def test_a_root_object_has_a_name_and_no_labels() -> None:
     assert _unknown("self.metadata.name == self.kind", is_object=True) == []
     assert _unknown("self.metadata.labels == self.kind", is_object=True) == ["labels"]

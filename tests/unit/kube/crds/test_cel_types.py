@@ -1,4 +1,4 @@
-"""Types in validation rules. `RULES` are also given to a real API server (`tests/e2e`)."""
+"""Types in validation rules. A real API server also gets `RULES` (`tests/e2e`)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ RULES: dict[str, bool] = {
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_rule_is_judged_as_by_the_api_server(rule: str) -> None:
+def test_a_rule_is_accepted_if_the_api_server_accepts_it(rule: str) -> None:
     fault = cel_types.fault(cel.parse(rule), rule, SCHEMA, is_object=False, is_optional=False)
 
     assert (fault == "") is RULES[rule], fault
@@ -91,19 +91,19 @@ def test_a_rule_is_judged_as_by_the_api_server(rule: str) -> None:
         ("self.part > 1", "found no matching overload for '_>_' applied to '(object, int)'"),
     ],
 )
-def test_a_fault_is_in_the_words_of_the_api_server(rule: str, message: str) -> None:
+def test_an_error_has_the_message_of_the_api_server(rule: str, message: str) -> None:
     found = cel_types.fault(cel.parse(rule), rule, SCHEMA, is_object=False, is_optional=False)
 
     assert found == message
 
 
-def test_what_the_checker_does_not_know_is_left_to_the_api_server() -> None:
+def test_rules_that_the_checker_does_not_know_are_left_to_the_api_server() -> None:
     rule = "oldSelf.optMap(o, o.size).orValue(1) > 0 && self.size"
 
     assert not cel_types.fault(cel.parse(rule), rule, SCHEMA, is_object=False, is_optional=True)
 
 
-def test_a_schema_that_contains_itself_ends() -> None:
+def test_a_recursive_schema_ends() -> None:
     schema: dict[str, Any] = {"type": "object", "properties": {}}
     schema["properties"]["next"] = schema
     rule = "self.next.next == self"

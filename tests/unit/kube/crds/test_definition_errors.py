@@ -48,7 +48,7 @@ def test_complete_names_are_valid() -> None:
         ({"plural": None}, ["spec.names.plural: Required value"]),
         ({"plural": ""}, ["spec.names.plural: Required value"]),
         ({"kind": None}, ["spec.names.kind: Required value"]),
-        # Without a kind, there is no default for the singular, which is only wrong if it is there.
+        # Without a kind, there is no default for the singular, which is only invalid if it is set.
         ({"kind": None, "singular": None}, ["spec.names.kind: Required value"]),
         (
             {"kind": None, "singular": ""},
@@ -60,7 +60,7 @@ def test_names_are_required(changes: Mapping[str, Any], expected: list[str]) -> 
     assert of_names(**changes) == expected
 
 
-def test_the_list_has_another_kind() -> None:
+def test_the_kind_of_the_list_differs_from_the_kind() -> None:
     (message,) = of_names(listKind="Kettle")
     assert message.endswith("kind and listKind may not be the same")
 
@@ -71,7 +71,7 @@ def test_every_short_name_is_a_label() -> None:
 
 
 @pytest.mark.parametrize(("stored", "is_valid"), [(0, False), (1, True), (2, False)])
-def test_one_version_is_stored(stored: int, *, is_valid: bool) -> None:
+def test_exactly_one_version_is_stored(stored: int, *, is_valid: bool) -> None:
     versions = [{"name": f"v{number}", "storage": number < stored} for number in range(3)]
     assert (not list(definition_errors.check_storage(Crd({"versions": versions})))) is is_valid
 

@@ -5,13 +5,13 @@ import pytest
 from olmkit.kube.crds import field_errors
 
 
-def test_a_path_is_written_as_kubernetes_writes_it() -> None:
+def test_a_path_has_the_format_of_kubernetes() -> None:
     assert field_errors.path(("spec", "versions", 0, "name")) == "spec.versions[0].name"
     assert field_errors.path(("metadata", "annotations", "a.b/c")) == "metadata.annotations[a.b/c]"
     assert field_errors.path(()) == ""
 
 
-def test_words_are_those_of_the_api_server() -> None:
+def test_messages_are_those_of_the_api_server() -> None:
     keys = ("spec", "a")
 
     assert field_errors.invalid(keys, "x", "no").message == 'spec.a: Invalid value: "x": no'
@@ -31,14 +31,14 @@ def test_a_long_value_is_cut() -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "A.b-c_d", "example.org/a", "a.b/C_d"])
-def test_qualified_names(name: str) -> None:
+def test_qualified_names_are_accepted(name: str) -> None:
     assert field_errors.qualified_name_problem(name) == ""
 
 
 @pytest.mark.parametrize(
     "name", ["", "-a", "a b", "a/b/c", "A.b/c", "/a", "a/", "x" * 64, "-x.org/a"]
 )
-def test_names_that_are_not_qualified(name: str) -> None:
+def test_other_names_are_refused(name: str) -> None:
     assert field_errors.qualified_name_problem(name) != ""
 
 
@@ -53,11 +53,11 @@ def test_names_that_are_not_qualified(name: str) -> None:
         ("x" * 64, False),
     ],
 )
-def test_label_values(value: str, good: bool) -> None:
+def test_label_values_are_checked(value: str, good: bool) -> None:
     assert (field_errors.label_value_problem(value) == "") is good
 
 
-def test_metadata_is_judged_as_the_api_server_does() -> None:
+def test_metadata_is_checked_as_in_the_api_server() -> None:
     metadata = {
         "namespace": "a",
         "labels": {"-x": "y", "z": "two words"},
@@ -85,11 +85,11 @@ def test_metadata_is_judged_as_the_api_server_does() -> None:
     ]
 
 
-def test_sound_metadata_gives_nothing() -> None:
+def test_valid_metadata_has_no_errors() -> None:
     assert list(field_errors.object_metadata({"name": "a", "labels": {"b": ""}})) == []
 
 
-def test_annotations_have_a_size() -> None:
+def test_annotations_have_a_maximum_size() -> None:
     (problem,) = field_errors.annotation_errors({"a": "x" * (256 * 1024)})
 
     assert problem.message.startswith("metadata.annotations: Too long")

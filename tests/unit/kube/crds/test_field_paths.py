@@ -40,5 +40,5 @@ SCHEMA = {
         ("", ""),
     ],
 )
-def test_the_first_field_that_no_object_has(path: str, absent: str) -> None:
+def test_the_first_field_that_no_object_can_have_is_reported(path: str, absent: str) -> None:
     assert field_paths.missing_field(SCHEMA, path) == absent

@@ -47,7 +47,7 @@ def _found(**spec: Any) -> list[tuple[tuple[str | int, ...], str]]:
         {"size": 1, "slow": "a" * 100 + "b"},
     ],
 )
-def test_what_fits_gives_nothing(spec: Any) -> None:
+def test_a_valid_object_has_no_errors(spec: Any) -> None:
     assert _found(**spec) == []
 
 
@@ -71,20 +71,20 @@ def test_what_fits_gives_nothing(spec: Any) -> None:
         ({"size": 1, "other": 1}, ("spec", "other"), "is not in the schema"),
     ],
 )
-def test_what_does_not_fit_is_reported_with_its_place(
+def test_an_invalid_value_is_reported_with_its_place(
     spec: Any, keys: tuple[str | int, ...], words: str
 ) -> None:
     assert _found(**spec) == [(keys, words)]
 
 
-def test_an_object_without_spec_lacks_it() -> None:
+def test_an_object_without_spec_is_reported() -> None:
     assert list(instances.differences({"kind": "A"}, SCHEMA)) == [
         ((), "lacks the required field `spec`")
     ]
 
 
 @pytest.mark.parametrize("name", [[], {}, None, 1, ["a"]])
-def test_a_required_name_that_is_not_a_string_is_left_to_the_check_of_the_schema(name: Any) -> None:
+def test_a_required_name_of_a_wrong_type_is_left_to_the_check_of_the_schema(name: Any) -> None:
     assert (
         list(instances.differences({"a": 1}, {"required": [name], "properties": {"a": {}}})) == []
     )

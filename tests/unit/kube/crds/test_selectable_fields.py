@@ -1,4 +1,4 @@
-"""Paths of selectable fields, as the API server judges them."""
+"""Paths of selectable fields, as the API server validates them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCHEMA = {
 
 
 @pytest.mark.parametrize("path", [".spec.site", ".spec.size", ".spec.labels.any"])
-def test_a_path_to_a_scalar_is_taken(path: str) -> None:
+def test_a_path_to_a_scalar_is_accepted(path: str) -> None:
     assert selectable_fields.problem(SCHEMA, path) == ""
 
 
@@ -48,5 +48,5 @@ def test_the_reason_is_that_of_the_api_server(path: str, said: str) -> None:
     assert said in selectable_fields.problem(SCHEMA, path)
 
 
-def test_without_a_schema_no_field_is_there() -> None:
+def test_without_a_schema_no_field_exists() -> None:
     assert "valid field" in selectable_fields.problem({}, ".spec.site")

@@ -62,7 +62,7 @@ def _ruled(rule: str, **more: Any) -> Any:
         {"type": "string", "description": None},
     ],
 )
-def test_what_the_api_server_takes(field: Any) -> None:
+def test_schemas_that_the_api_server_accepts_have_no_errors(field: Any) -> None:
     assert _check(field) == []
 
 
@@ -156,14 +156,14 @@ def test_what_the_api_server_takes(field: Any) -> None:
         ),
     ],
 )
-def test_what_the_api_server_refuses(field: Any, words: str) -> None:
+def test_schemas_that_the_api_server_refuses_have_errors(field: Any, words: str) -> None:
     ((fault, message),) = _check(field)
 
     assert fault is SchemaFault.STRUCTURE
     assert words in message
 
 
-def test_the_root_has_a_type_and_it_is_object() -> None:
+def test_the_root_must_have_the_type_object() -> None:
     assert _check({"type": "string"}, type="array", items={"type": "string"}) == [
         (SchemaFault.STRUCTURE, 'type: Invalid value: "array": must be object at the root')
     ]
@@ -172,7 +172,7 @@ def test_the_root_has_a_type_and_it_is_object() -> None:
     ]
 
 
-def test_the_root_is_not_open() -> None:
+def test_the_root_cannot_preserve_unknown_fields() -> None:
     (problem,) = structural.check({"type": "object", "additionalProperties": {"type": "string"}})
 
     assert problem.message == "additionalProperties: Forbidden: must not be used at the root"
@@ -192,7 +192,7 @@ def test_a_keyword_of_a_wrong_type_cannot_be_read(field: Any) -> None:
     assert SchemaFault.TYPE in [fault for fault, _ in _check(field)]
 
 
-def test_what_is_not_a_schema_cannot_be_read() -> None:
+def test_a_value_that_is_not_a_schema_cannot_be_read() -> None:
     assert _check("string") == [(SchemaFault.TYPE, "`properties.a` must be a mapping")]
 
 
@@ -202,11 +202,11 @@ def test_unknown_keywords_are_reported() -> None:
     ]
 
 
-def test_without_structure_only_reading_counts() -> None:
+def test_without_structure_only_read_errors_are_reported() -> None:
     assert list(structural.check({"properties": {"a": {}}}, structural=False)) == []
 
 
-def test_depth_is_bounded() -> None:
+def test_depth_is_limited() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(1000):
         schema = {"type": "object", "properties": {"a": schema}}
@@ -228,12 +228,12 @@ def test_depth_is_bounded() -> None:
         ),
     ],
 )
-def test_limits_with_nothing_between_them_are_reported(field: Any, words: str) -> None:
+def test_limits_without_a_value_between_them_are_reported(field: Any, words: str) -> None:
     ((fault, message),) = _check(field)
 
     assert fault is SchemaFault.EMPTY
     assert words in message
 
 
-def test_limits_may_meet() -> None:
+def test_limits_can_be_equal() -> None:
     assert _check({"type": "integer", "minimum": 3, "maximum": 3}) == []

@@ -1,4 +1,4 @@
-"""Objects of a bundle that the API server refuses; the messages are those of real InstallPlans."""
+"""Objects of a bundle that the API server refuses; the messages are from real InstallPlans."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WORDS = ('install strategy failed: Deployment.apps "cache" is invalid: spec.temp
          'containers[0].resources.requests: Invalid value: "1Gi": must be less')  # fmt: skip
 
 
-def test_the_configuration_of_the_subscription_is_blamed_only_when_there_is_one() -> None:
+def test_the_configuration_of_the_subscription_is_only_named_if_there_is_one() -> None:
     template = TemplatePlace("the bundle's Deployment", "cache")
     _, hint = bundle_objects.explain_strategy_message(WORDS, template, ("resources",))
     assert hint == "correct `spec.config.resources` of Subscription `cache`"

@@ -1,4 +1,4 @@
-"""The names of causes are promised: each is documented, and each that is documented is used."""
+"""The names of causes are stable: each is documented, and each documented one is used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _sources(root: Path) -> Iterator[Path]:
 def _causes(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == "cause":
-            if isinstance(node.value, ast.JoinedStr):  # what is missing in a catalog
+            if isinstance(node.value, ast.JoinedStr):  # missing parts of a catalog
                 yield from (f"no-such-{what}" for what in ("catalog", "package", "channel"))
                 yield "no-such-version"
             yield from (

@@ -1,4 +1,4 @@
-"""OLM's message about constraints, as facts."""
+"""OLM's message about constraints, converted to facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSVs that OLM installs again and again, and webhooks without a Deployment."""
+"""CSVs that OLM repeatedly installs, and webhooks without a Deployment."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SEEN = ClusterState(namespace="apps", deployments=(available(),))
 
 
 @pytest.mark.parametrize("phase", ["Pending", "InstallReady"])
-def test_a_refused_deployment_stays_the_cause_in_the_phases_between(phase: str) -> None:
+def test_a_refused_deployment_is_the_cause_in_all_phases(phase: str) -> None:
     found = csvs.explain_csv(SEEN, csv(phase, REFUSED, AGAIN))
     assert found is not None
     assert found.cause == "csv-failed"
@@ -47,7 +47,7 @@ def test_a_refused_deployment_stays_the_cause_in_the_phases_between(phase: str) 
 
 
 @pytest.mark.parametrize("later", [WRITTEN, {"phase": "Succeeded"}])
-def test_it_is_over_when_the_deployments_were_written(later: Manifest) -> None:
+def test_the_cause_ends_when_the_deployments_are_written(later: Manifest) -> None:
     found = csvs.explain_csv(SEEN, csv("InstallReady", REFUSED, later))
     assert found is None or found.cause != "csv-failed"
 
@@ -77,7 +77,7 @@ def test_a_conversion_webhook_that_olm_refuses_blocks_in_every_phase(phase: str)
     assert "conversion webhook `c.kb.io`, and supports `OwnNamespace`" in found.message
 
 
-def test_what_olm_cannot_install_twice_is_the_cause_and_not_the_pods() -> None:
+def test_an_object_that_olm_cannot_install_twice_is_the_cause_and_not_the_pods() -> None:
     refusal = {"type": "ReplicaFailure", "status": "True", "message": "no quota"}
     deployment = {"kind": "Deployment", "metadata": {"name": "d", "namespace": "apps"},
                   "status": {"conditions": [refusal]}}  # fmt: skip
@@ -91,7 +91,7 @@ def test_what_olm_cannot_install_twice_is_the_cause_and_not_the_pods() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Pending", "InstallReady", "Installing"])
-def test_a_csv_that_is_installed_again_and_again_does_not_wait_for_ever(phase: str) -> None:
+def test_a_csv_that_is_repeatedly_installed_is_not_waited_for_indefinitely(phase: str) -> None:
     found = csvs.explain_csv(SEEN, csv(phase, AGAIN, AGAIN, AGAIN))
     assert found is not None
     assert found.readiness is Readiness.STUCK
@@ -104,9 +104,7 @@ def test_a_csv_that_is_installed_again_and_again_does_not_wait_for_ever(phase: s
     ("moment", "readiness"),
     [("2026-01-01T10:00:10Z", "waiting"), ("2026-01-01T10:01:00Z", "stuck"), ("", "waiting")],
 )
-def test_a_service_of_webhooks_without_pods_is_waited_for_at_first(
-    moment: str, readiness: str
-) -> None:
+def test_a_webhook_service_without_pods_is_waited_for_at_first(moment: str, readiness: str) -> None:
     hooks = [{"generateName": "a.example.com", "deploymentName": "d"},
              {"generateName": "b.example.com", "deploymentName": "d",
               "type": "ConversionWebhook"}]  # fmt: skip
@@ -131,7 +129,7 @@ def test_a_service_of_webhooks_without_pods_is_waited_for_at_first(
         ("connect: connection refused", "read the logs of the operator's pods"),
     ],
 )
-def test_objects_that_nothing_converts_are_a_cause_after_success(said: str, hint: str) -> None:
+def test_objects_that_cannot_be_converted_are_a_cause_after_success(said: str, hint: str) -> None:
     owned = {"owned": [{"name": "a.example.com"}, {"name": "b.example.com"}]}
     away = f"conversion webhook for example.com/v1, Kind=B failed: {said}"
     seen = ClusterState(namespace="apps", deployments=(available(),),
@@ -168,7 +166,7 @@ def test_objects_that_nothing_converts_are_a_cause_after_success(said: str, hint
         ),
     ],
 )
-def test_a_crd_of_the_bundle_itself_needs_no_other_operator(
+def test_a_crd_of_the_bundle_needs_no_other_operator(
     owned: str, phase: str, message: str, readiness: Readiness, hint: str
 ) -> None:
     plan = {
@@ -203,7 +201,7 @@ def test_a_crd_of_the_bundle_itself_needs_no_other_operator(
         ),
     ],
 )
-def test_a_crd_of_the_version_before_is_there(phase: str, message: str) -> None:
+def test_a_crd_of_the_previous_version_exists(phase: str, message: str) -> None:
     plan = {
         "kind": "InstallPlan",
         "metadata": {"name": "install-x", "namespace": "apps"},

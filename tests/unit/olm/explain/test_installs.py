@@ -1,4 +1,4 @@
-"""The way from a Subscription down to a cause; the golden cases of `why` hold real clusters."""
+"""The chain from a Subscription to a cause; the golden cases of `why` have real clusters."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def cluster(*objects: Manifest, groups: int = 1, **fields: Any) -> ClusterState:
 REF = {"installPlanRef": {"name": "install-1"}}
 
 
-def test_what_is_not_requested_is_not_installed() -> None:
+def test_a_package_that_is_not_requested_is_not_installed() -> None:
     found = explain(cluster(), "cache")
 
     assert (found.readiness, found.cause) == (Readiness.BLOCKED, "not-installed")
     assert "olmkit install cache -n apps" in found.hint
 
 
-def test_an_operator_of_another_namespace_is_pointed_at() -> None:
+def test_an_operator_in_another_namespace_is_named() -> None:
     other = subscription()
     other["metadata"]["namespace"] = "elsewhere"
 
@@ -104,7 +104,7 @@ def test_a_csv_that_succeeded_is_healthy() -> None:
     assert found.message == f"`{CSV}` is installed and healthy"
 
 
-def test_a_healthy_operator_that_gets_no_upgrade_has_the_reason() -> None:
+def test_a_healthy_operator_without_its_upgrade_has_the_reason() -> None:
     words = (
         "constraints not satisfiable: no operators found in channel beta of package cache in the "
         "catalog referenced by subscription cache, subscription cache exists"
@@ -205,7 +205,7 @@ def test_a_pending_approval_does_not_make_an_operator_unhealthy() -> None:
         ("", "resolution-failed"),
     ],
 )  # fmt: skip
-def test_what_the_resolver_says_is_understood(message: str, cause: str) -> None:
+def test_the_messages_of_the_resolver_are_understood(message: str, cause: str) -> None:
     seen = cluster(subscription(condition("ResolutionFailed", message)), catalog("READY"))
 
     found = explain(seen, "cache")
@@ -262,7 +262,7 @@ def test_a_resolution_that_is_about_a_deleted_version_is_waited_for() -> None:
     )
 
 
-def test_the_need_of_a_bundle_is_reported_in_full_though_it_holds_commas() -> None:
+def test_the_requirement_of_a_bundle_is_reported_completely_even_with_commas() -> None:
     words = (
         "constraints not satisfiable: bundle cache.v2 requires an operator providing an API with "
         "group: g, version: v1, kind: K, subscription cache exists, subscription cache requires x"
@@ -311,7 +311,7 @@ OTHER = "; Subscription `other` requests it, and blocks the namespace"
         ),
     ],
 )
-def test_all_of_a_namespace_is_resolved_together_and_the_message_tells_whom_it_is_about(
+def test_a_namespace_is_resolved_together_and_the_message_names_the_affected_operator(
     words: str, says: str
 ) -> None:
     other = subscription()
@@ -325,7 +325,7 @@ def test_all_of_a_namespace_is_resolved_together_and_the_message_tells_whom_it_i
 @pytest.mark.parametrize(
     ("name", "says"), [("shelf", ""), ("other", "; it stops every Subscription that sees it")]
 )
-def test_a_catalog_that_fails_stops_subscriptions_to_others_too(name: str, says: str) -> None:
+def test_a_failing_catalog_also_stops_subscriptions_to_others(name: str, says: str) -> None:
     ailing = catalog("TRANSIENT_FAILURE", address="10.0.0.1:50051")
     ailing["metadata"]["name"] = name
     words = f"error using catalogsource olm/{name}: failed to list bundles: refused"
@@ -336,7 +336,7 @@ def test_a_catalog_that_fails_stops_subscriptions_to_others_too(name: str, says:
     )
 
 
-def test_several_errors_of_a_resolution_are_kept_apart() -> None:
+def test_several_errors_of_a_resolution_are_separated() -> None:
     words = (
         "[a unique replacement chain within a channel is required to …, but 2 replacement chains "
         'were found in channel "stable" of package "db": db.v1, db.v2...db.v1, no channel heads '
@@ -350,7 +350,7 @@ def test_several_errors_of_a_resolution_are_kept_apart() -> None:
     )
 
 
-def test_resolution_may_fail_while_an_old_version_goes() -> None:
+def test_resolution_can_fail_while_an_old_version_is_removed() -> None:
     failed = condition("ResolutionFailed", "constraints not satisfiable: …")
     seen = cluster(
         subscription(failed, currentCSV=CSV, **REF),
@@ -377,7 +377,7 @@ def test_resolution_may_fail_while_an_old_version_goes() -> None:
         (f'error updating CRD "a.b": {LATE}', "install-plan-failed"),
     ],
 )
-def test_a_failed_plan_says_why(message: str, cause: str) -> None:
+def test_a_failed_plan_has_the_reason(message: str, cause: str) -> None:
     conditions = [condition("Installed", message, status="False")]
     seen = cluster(subscription(currentCSV=CSV, **REF), plan("Failed", CSV, conditions=conditions))
 
@@ -388,7 +388,7 @@ def test_a_failed_plan_says_why(message: str, cause: str) -> None:
     ("crd", "cause"),
     [("others.example.com", "healthy"), ("own.example.com", "crd-rejects-objects")],
 )
-def test_a_plan_that_fails_at_another_operator_is_not_this_ones(crd: str, cause: str) -> None:
+def test_a_plan_that_fails_at_another_operator_is_not_the_cause(crd: str, cause: str) -> None:
     words = f'error validating existing CRs against new CRD\'s schema for "{crd}": no'
     failed = [condition("Installed", words, status="False")]
     own = csv(CSV, "Succeeded")
@@ -405,7 +405,7 @@ def test_a_plan_that_fails_at_another_operator_is_not_this_ones(crd: str, cause:
 @pytest.mark.parametrize(
     ("waits", "cause"), [("db.v2.0.0", "healthy"), ("cache.v3.0.0", "upgrade-needs-approval")]
 )
-def test_an_upgrade_of_another_operator_is_not_this_ones(waits: str, cause: str) -> None:
+def test_an_upgrade_of_another_operator_is_not_the_cause(waits: str, cause: str) -> None:
     waiting = plan("RequiresApproval", waits)
     waiting["metadata"]["name"] = "install-2"
     seen = cluster(
@@ -418,7 +418,7 @@ def test_an_upgrade_of_another_operator_is_not_this_ones(waits: str, cause: str)
     assert explain(seen, "cache").cause == cause
 
 
-def test_the_object_that_a_new_crd_refuses_comes_first() -> None:
+def test_an_object_that_a_new_crd_refuses_comes_first() -> None:
     words = (
         'error validating existing CRs against new CRD\'s schema for "things.example.com": error '
         'validating example.com/v1, Kind=Thing "apps/small": updated validation is too '
@@ -436,7 +436,7 @@ def test_the_object_that_a_new_crd_refuses_comes_first() -> None:
     )
 
 
-def test_a_request_that_the_api_server_did_not_finish_is_tried_again() -> None:
+def test_a_request_that_the_api_server_did_not_finish_is_retried() -> None:
     trying = plan("Installing", CSV)
     trying["status"]["message"] = f'retrying execution due to error: error updating CRD "a": {LATE}'
     found = explain(cluster(subscription(currentCSV=CSV, **REF), trying), "cache")
@@ -459,7 +459,7 @@ def test_a_csv_that_succeeded_does_not_hide_a_plan_that_failed_at_a_crd() -> Non
     assert explain(seen, "cache").cause == "crd-rejects-objects"
 
 
-def test_a_conversion_webhook_that_was_late_once_is_forgotten() -> None:
+def test_a_conversion_webhook_that_was_late_once_is_ignored() -> None:
     words = (
         "error validating existing CRs against new CRD's schema for x: conversion webhook for "
         'example.com/v1, Kind=X failed: Post "https://m-service.apps.svc:443/": connection refused'
@@ -475,7 +475,7 @@ def test_a_conversion_webhook_that_was_late_once_is_forgotten() -> None:
     succeeded["spec"]["webhookdefinitions"] = hooks
     done = explain(cluster(state, succeeded, late), "cache")
 
-    # Nothing that this operator brings would answer there.
+    # No object of this operator would answer there.
     assert other.cause == "conversion-webhook-away"
     assert waiting.cause == "conversion-webhook-away"
     assert "connection refused" in waiting.message
@@ -507,13 +507,13 @@ def test_a_kind_that_olm_does_not_install_is_named() -> None:
         ("SomethingNew", "csv-failed"),
     ],
 )
-def test_a_failed_csv_says_why(reason: str, cause: str) -> None:
+def test_a_failed_csv_has_the_reason(reason: str, cause: str) -> None:
     seen = cluster(subscription(currentCSV=CSV), csv(CSV, "Failed", reason))
 
     assert explain(seen, "cache").cause == cause
 
 
-def test_an_operator_condition_holds_an_upgrade_back() -> None:
+def test_an_operator_condition_blocks_an_upgrade() -> None:
     seen = cluster(
         subscription(currentCSV=CSV), csv(CSV, "Pending", "OperatorConditionNotUpgradeable")
     )
@@ -580,7 +580,7 @@ def test_a_new_version_waits_for_an_old_one_that_failed() -> None:
     assert "TechPreviewUnsafeFailForward" in found.hint
 
 
-def test_a_csv_deleted_by_hand_does_not_come_back() -> None:
+def test_a_manually_deleted_csv_is_not_created_again() -> None:
     seen = cluster(
         subscription(currentCSV=CSV, installedCSV=CSV, **REF),
         plan("Complete", CSV),
@@ -590,11 +590,11 @@ def test_a_csv_deleted_by_hand_does_not_come_back() -> None:
     assert explain(seen, "cache").cause == "csv-deleted"
 
 
-def test_a_catalog_that_is_not_there_is_named() -> None:
+def test_a_missing_catalog_is_named() -> None:
     assert explain(cluster(subscription()), "cache").cause == "no-such-catalog"
 
 
-def test_an_address_where_nothing_answers_is_the_worlds_fault() -> None:
+def test_an_unreachable_address_is_exit_code_3() -> None:
     seen = cluster(subscription(), catalog("TRANSIENT_FAILURE", address="10.0.0.1:50051"))
 
     found = explain(seen, "cache")
@@ -603,7 +603,7 @@ def test_an_address_where_nothing_answers_is_the_worlds_fault() -> None:
     assert "10.0.0.1:50051" in found.message
 
 
-def test_an_unpacking_that_took_too_long_is_distinguished_from_one_that_failed() -> None:
+def test_an_unpacking_that_took_too_long_is_distinguished_from_a_failed_one() -> None:
     words = "Bundle unpacking failed - DeadlineExceeded: Job was active longer than deadline"
     late = cluster(subscription(condition("BundleUnpackFailed", words)), catalog("READY"))
     failed = cluster(
@@ -614,19 +614,19 @@ def test_an_unpacking_that_took_too_long_is_distinguished_from_one_that_failed()
     assert explain(failed, "cache").cause == "bundle-cannot-be-unpacked"
 
 
-def test_nothing_yet_is_waiting() -> None:
+def test_without_a_status_the_operator_is_waiting() -> None:
     found = explain(cluster(subscription(), catalog("READY")), "cache")
 
     assert (found.readiness, found.cause) == (Readiness.WAITING, "waiting")
 
 
-def test_objects_without_anything_in_them_do_no_harm() -> None:
+def test_empty_objects_never_raise_an_exception() -> None:
     bare: Manifest = {"kind": "Subscription", "metadata": {"name": "cache", "namespace": "apps"}}
 
     assert explain(ClusterState(namespace="apps", subscriptions=(bare,)), "cache").cause
 
 
-def test_an_operator_that_does_not_run_any_more_is_not_ready_though_its_csv_succeeded() -> None:
+def test_an_operator_that_no_longer_runs_is_not_ready_although_its_csv_succeeded() -> None:
     install = {"spec": {"deployments": [{"name": "manager"}]}}
     metadata = {"name": "manager", "namespace": "apps", "generation": 2}
     status = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1,
@@ -639,11 +639,11 @@ def test_an_operator_that_does_not_run_any_more_is_not_ready_though_its_csv_succ
     unseen = explain(cluster(*state), "cache")
 
     assert (renewed.cause, renewed.readiness) == ("deployment-not-available", Readiness.WAITING)
-    assert unseen.is_ready, "Deployments that may not be read are taken to be well"
+    assert unseen.is_ready, "Deployments that cannot be read count as available"
 
 
 @pytest.mark.parametrize(("ready", "cause"), [(True, "healthy"), (False, "webhook-away")])
-def test_an_operator_is_ready_when_something_answers_its_webhooks(ready: bool, cause: str) -> None:
+def test_an_operator_is_ready_when_its_webhooks_are_served(ready: bool, cause: str) -> None:
     def slices(service: str, *, ready: bool) -> Manifest:
         labels = {"kubernetes.io/service-name": service}
         return {
@@ -661,7 +661,7 @@ def test_an_operator_is_ready_when_something_answers_its_webhooks(ready: bool, c
     assert explain(cluster(*state), "cache").is_ready
 
 
-def test_a_version_that_is_still_to_come_is_not_taken_for_one_that_was_deleted() -> None:
+def test_a_version_that_does_not_exist_yet_is_not_a_deleted_one() -> None:
     before = (subscription(currentCSV=OLD, installedCSV=OLD, **REF), plan("Complete", OLD))
     seen = cluster(*before, csv(OLD, "Succeeded"), catalog("READY"))
 
@@ -670,7 +670,7 @@ def test_a_version_that_is_still_to_come_is_not_taken_for_one_that_was_deleted()
     assert (found.cause, found.message) == ("waiting", f"OLM is installing `{CSV}`")
 
 
-def test_the_plan_of_the_next_version_does_not_block_one_that_is_being_installed() -> None:
+def test_the_plan_of_the_next_version_does_not_block_the_current_install() -> None:
     seen = cluster(
         subscription(currentCSV=CSV, installedCSV=OLD, **REF),
         csv(OLD, "Installing", "InstallWaiting"),
@@ -682,7 +682,7 @@ def test_the_plan_of_the_next_version_does_not_block_one_that_is_being_installed
     assert (found.readiness, found.cause) == (Readiness.WAITING, "csv-not-ready")
 
 
-def test_a_target_that_olm_has_gone_on_from_is_explained_by_what_came_after() -> None:
+def test_a_target_that_olm_has_passed_is_explained_by_its_successor() -> None:
     seen = cluster(
         subscription(currentCSV=CSV, installedCSV=CSV, **REF),
         csv(OLD, "Replacing"),
@@ -704,7 +704,7 @@ def test_a_csv_that_is_being_deleted_is_not_being_installed() -> None:
     )
 
 
-def test_the_copy_of_an_operator_of_another_namespace_blocks() -> None:
+def test_the_copy_of_an_operator_in_another_namespace_blocks() -> None:
     copy = csv(CSV, "Succeeded")
     copy["metadata"]["labels"] = {"olm.copiedFrom": "home"}
     state = subscription(currentCSV=CSV, installedCSV=CSV, **REF)
@@ -715,7 +715,7 @@ def test_the_copy_of_an_operator_of_another_namespace_blocks() -> None:
     assert "`home`" in found.message
 
 
-def test_a_csv_that_is_gone_with_its_plan_does_not_come_back_either() -> None:
+def test_a_csv_that_was_removed_with_its_plan_is_not_created_again_either() -> None:
     lost = condition("InstallPlanMissing")
     state = {"currentCSV": CSV, **REF}
 
@@ -723,7 +723,7 @@ def test_a_csv_that_is_gone_with_its_plan_does_not_come_back_either() -> None:
     unapproved = cluster(subscription(lost, installedCSV=OLD, **state), catalog("READY"))
 
     assert explain(gone, "cache").cause == "csv-deleted"
-    assert explain(unapproved, "cache").cause == "waiting", "OLM makes a new plan"
+    assert explain(unapproved, "cache").cause == "waiting", "OLM creates a new plan"
 
 
 @pytest.mark.parametrize(
@@ -734,7 +734,7 @@ def test_a_csv_that_is_gone_with_its_plan_does_not_come_back_either() -> None:
         ("InstallReady", "AllRequirementsMet"),
     ],
 )
-def test_an_operator_whose_deployment_is_refused_says_why_in_each_round(
+def test_an_operator_with_a_refused_deployment_has_the_reason_in_each_attempt(
     phase: str, reason: str
 ) -> None:
     install = {"spec": {"deployments": [{"name": "manager"}]}}
@@ -754,7 +754,7 @@ def test_an_operator_whose_deployment_is_refused_says_why_in_each_round(
     assert found.message == f"`{CSV}` cannot be installed: {words}"
 
 
-def test_an_operator_that_was_refused_once_and_is_there_now_is_waited_for() -> None:
+def test_an_operator_that_was_refused_once_and_exists_now_is_waited_for() -> None:
     install = {"spec": {"deployments": [{"name": "manager"}]}}
     late = csv(CSV, "Installing", "InstallWaiting", install=install)
     late["status"]["conditions"] = [
@@ -768,7 +768,7 @@ def test_an_operator_that_was_refused_once_and_is_there_now_is_waited_for() -> N
 
 
 @pytest.mark.parametrize("phase", ["", "Installing"])
-def test_an_account_of_the_group_that_is_not_there_holds_everything_up(phase: str) -> None:
+def test_a_missing_account_of_the_group_blocks_everything(phase: str) -> None:
     words = "attenuated service account query failed - no operator group found"
     unchecked = condition("Installed", words, status="False") | {"reason": "InstallCheckFailed"}
     seen = cluster(subscription(currentCSV=CSV, **REF), plan(phase, CSV, conditions=[unchecked]))
@@ -794,7 +794,7 @@ def test_a_complete_plan_does_not_fail_because_of_an_earlier_check() -> None:
     assert explain(seen, "cache").readiness is Readiness.READY
 
 
-def test_a_plan_that_has_been_checked_again_continues() -> None:
+def test_a_plan_that_was_checked_again_continues() -> None:
     checked = condition("Installed", "", status="False") | {"reason": "Unknown"}
     state = subscription(currentCSV=CSV, **REF)
     seen = cluster(state, plan("Installing", CSV, conditions=[checked]), catalog("READY"))
@@ -802,7 +802,7 @@ def test_a_plan_that_has_been_checked_again_continues() -> None:
     assert explain(seen, "cache").readiness is Readiness.WAITING
 
 
-def test_deprecated_content_is_reported_though_the_operator_is_well() -> None:
+def test_deprecated_content_is_reported_although_the_operator_is_healthy() -> None:
     words = "olm.channel/stable: use v2"
     seen = cluster(
         subscription(condition("Deprecated", words), currentCSV=CSV), csv(CSV, "Succeeded")
@@ -825,7 +825,7 @@ def test_deprecated_content_is_reported_though_the_operator_is_well() -> None:
         ("BundleUnpackFailed", "bundle-cannot-be-unpacked", "cannot be unpacked: no kind"),
     ],
 )
-def test_unpacking_ends_for_several_reasons(reason: str, cause: str, says: str) -> None:
+def test_unpacking_fails_for_several_reasons(reason: str, cause: str, says: str) -> None:
     failed = condition("BundleUnpackFailed", "no kind") | {"reason": reason}
 
     found = explain(cluster(subscription(failed), catalog("READY")), "cache")
@@ -833,7 +833,7 @@ def test_unpacking_ends_for_several_reasons(reason: str, cause: str, says: str) 
     assert (found.cause, says in found.message) == (cause, True)
 
 
-def test_an_unpack_job_whose_pods_are_refused_says_by_whom() -> None:
+def test_an_unpack_job_whose_pods_are_refused_has_the_reason() -> None:
     job = {
         "kind": "Job",
         "metadata": {
@@ -859,7 +859,7 @@ def test_an_unpack_job_whose_pods_are_refused_says_by_whom() -> None:
     assert "`kubectl edit resourcequota -n olm none`" in found.hint
 
 
-def test_a_catalog_whose_pod_cannot_be_made_says_why() -> None:
+def test_a_catalog_whose_pod_cannot_be_created_has_the_reason() -> None:
     shelf = catalog("")
     shelf["status"] = {"reason": "RegistryServerError", "message": "couldn't ensure: quota"}
 

@@ -1,4 +1,4 @@
-"""Whatever is missing from what a cluster says, or has a strange form, `explain` says something."""
+"""`explain` has an answer for objects with any missing or invalid parts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cases(root: Path) -> list[tuple[str, list[Any]]]:
 
 
 def broken(source: random.Random, value: Any, chance: float) -> Any:
-    """`value` with some of its parts gone or strange."""
+    """Return `value` with some of its parts missing or invalid."""
     if source.random() < chance:
         return copy.deepcopy(source.choice(STRANGE))
     if isinstance(value, dict):
@@ -41,7 +41,7 @@ def broken(source: random.Random, value: Any, chance: float) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_nothing_of_it_ends_in_an_error(root: Path, seed: int) -> None:
+def test_invalid_objects_never_raise_an_exception(root: Path, seed: int) -> None:
     source = random.Random(seed)
     for name, objects in source.sample(cases_once(root), 25):
         package = objects[0]["spec"].get("name", name)

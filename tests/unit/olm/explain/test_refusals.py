@@ -77,9 +77,7 @@ def test_each_refusal_has_its_fix(words: str, said: str, hint: str) -> None:
          "privileged"),
     ],
 )  # fmt: skip
-def test_pod_security_lists_what_is_violated_and_the_level_that_fits(
-    rules: str, lower: str
-) -> None:
+def test_pod_security_lists_the_violations_and_the_required_level(rules: str, lower: str) -> None:
     found = refusals.explain_refusal(
         f'{FORBIDDEN}violates PodSecurity "restricted:latest": {rules}', HERE
     )
@@ -101,13 +99,13 @@ def test_an_unknown_refusal_is_quoted_without_the_name_of_the_attempt() -> None:
         "A" * 40000 + ' "x"',
     ],
 )
-def test_a_hostile_message_does_not_take_long(words: str) -> None:
+def test_a_hostile_message_is_read_fast(words: str) -> None:
     begin = time.process_time()
     refusals.explain_refusal(words, HERE)
     bundle_objects.explain_plan_message(words, "apps", Readiness.STUCK)
     assert time.process_time() - begin < 2
 
 
-def test_the_name_of_a_pod_that_changes_with_each_attempt_is_left_out() -> None:
+def test_the_name_of_a_pod_that_changes_with_each_attempt_is_omitted() -> None:
     words = 'Error creating: Pod "cache-7d9f-x7k2p" is invalid: spec.hostNetwork: Invalid value'
     assert refusals.explain_refusal(words, HERE).message == "spec.hostNetwork: Invalid value"

@@ -1,4 +1,4 @@
-"""Which unpack Jobs a namespace waits for, when several namespaces take from one catalog."""
+"""The unpack Jobs of a namespace, if several namespaces use one catalog."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_job_of_another_namespaces_package_is_not_the_cause() -> None:
     assert [link.subject for link in found.chain[1:]] == ["Job olm/good-1"]
 
 
-def test_where_it_cannot_be_told_no_job_is_named() -> None:
+def test_if_the_job_is_ambiguous_no_job_is_named() -> None:
     other = subscription("bad", UNPACKING, namespace="theirs")
     state = seen(subscription("good", UNPACKING), elsewhere=(other,), jobs=(job(BAD), job(GOOD)))
 
@@ -124,7 +124,7 @@ def test_the_only_namespace_that_waits_has_the_job() -> None:
     assert found.cause == "bundle-cannot-be-unpacked"
 
 
-def test_a_job_from_before_the_subscription_is_doubtful() -> None:
+def test_a_job_from_before_the_subscription_is_uncertain() -> None:
     old = job(BAD, created="2026-01-01T09:00:00Z")
     state = seen(subscription("good", UNPACKING), jobs=(old,))
 
@@ -132,7 +132,7 @@ def test_a_job_from_before_the_subscription_is_doubtful() -> None:
     assert explain(state, "good").readiness is Readiness.WAITING
 
 
-def test_a_neighbour_of_the_same_namespace_holds_up_all_of_it() -> None:
+def test_another_subscription_of_the_same_namespace_blocks_all_of_it() -> None:
     state = seen(
         subscription("good", UNPACKING),
         subscription("bad", UNPACKING),
@@ -148,7 +148,9 @@ def test_a_neighbour_of_the_same_namespace_holds_up_all_of_it() -> None:
 
 
 @pytest.mark.parametrize("conditions", [(), ("Failed",)])
-def test_a_failed_job_is_blamed_only_by_who_notes_it(conditions: tuple[str, ...]) -> None:
+def test_a_failed_job_is_only_named_if_the_subscription_reports_it(
+    conditions: tuple[str, ...],
+) -> None:
     ended = job(BAD, "Failed")
 
     waiting = explain(seen(subscription("good", UNPACKING), jobs=(ended,)), "good")
@@ -158,7 +160,7 @@ def test_a_failed_job_is_blamed_only_by_who_notes_it(conditions: tuple[str, ...]
     assert failed.readiness is Readiness.BLOCKED
 
 
-def test_the_failure_of_another_namespace_is_not_listed_with_ours() -> None:
+def test_the_failure_of_another_namespace_is_not_listed_with_this_one() -> None:
     other = subscription("bad", FAILED, namespace="theirs")
     state = seen(
         subscription("good", FAILED),
@@ -173,7 +175,7 @@ def test_the_failure_of_another_namespace_is_not_listed_with_ours() -> None:
     assert (unknown.cause, unknown.chain[1:]) == ("unpack-time-out", ())
 
 
-def test_whose_bundles_are_unpacked_is_kept_in_the_file() -> None:
+def test_the_owner_of_unpacked_bundles_is_kept_in_the_file() -> None:
     other = subscription("bad", UNPACKING, namespace="theirs")
     state = seen(
         subscription("good", UNPACKING),

@@ -1,4 +1,4 @@
-"""What is installed, as entries: properties noted or worked out, and chains that fail forward."""
+"""Installed bundles as entries: recorded or derived properties, and chains that fail forward."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def subscription(package: str, installed: str) -> Subscription:
     return Subscription(name=package, package=package, catalog=key, installed_csv=installed)
 
 
-def test_properties_are_those_that_olm_noted() -> None:
+def test_properties_are_those_that_olm_recorded() -> None:
     noted = json.dumps({"properties": [{"type": "olm.package", "value": {"packageName": "a"}}]})
     properties, trouble = installed_entries.parse_annotation(noted)
 
@@ -50,7 +50,7 @@ def test_properties_are_those_that_olm_noted() -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "null", '{"properties": null}'])
-def test_nothing_noted_is_not_a_problem(text: str) -> None:
+def test_missing_properties_are_accepted(text: str) -> None:
     assert installed_entries.parse_annotation(text) == ((), "")
 
 
@@ -58,7 +58,7 @@ def test_nothing_noted_is_not_a_problem(text: str) -> None:
     "text",
     ["", "{nope", "[]", "[" * 100_000, '{"properties": {}}', '{"properties": [{"type": 1}]}'],
 )
-def test_what_cannot_be_read_prevents_the_resolution(text: str) -> None:
+def test_unreadable_properties_prevent_the_resolution(text: str) -> None:
     properties, trouble = installed_entries.parse_annotation(text)
     assert trouble.startswith("failed to unmarshal properties annotation")
 
@@ -69,7 +69,7 @@ def test_what_cannot_be_read_prevents_the_resolution(text: str) -> None:
     assert raised.value.kind == "csv-properties"
 
 
-def test_without_a_note_properties_are_worked_out() -> None:
+def test_without_a_record_properties_are_derived() -> None:
     csv = Installed(name="a.v1", version=Version(1, 0, 0), provided=(API, API), required=(API,))
 
     (found,) = installed_entries.entries(inputs(csv, subscriptions=(subscription("a", "a.v1"),)))
@@ -90,7 +90,7 @@ def test_without_a_note_properties_are_worked_out() -> None:
 
 
 def chain(*phases: str) -> tuple[Installed, ...]:
-    """CSVs that replace one another, the oldest first."""
+    """CSVs that replace each other, the oldest first."""
     return tuple(
         Installed(name=f"a.v{number}", phase=phase, replaces=f"a.v{number - 1}" if number else "")
         for number, phase in enumerate(phases)
@@ -106,7 +106,7 @@ def chain(*phases: str) -> tuple[Installed, ...]:
         (("Failed",), ["a.v0"]),
     ],
 )
-def test_what_a_failed_one_replaces_is_left_out_when_failing_forward(
+def test_bundles_that_a_failed_one_replaces_are_omitted_when_failing_forward(
     phases: tuple[str, ...], left: list[str]
 ) -> None:
     found = installed_entries.entries(inputs(*chain(*phases), forward=True))
@@ -135,6 +135,6 @@ def test_a_chain_that_cannot_fail_forward_is_an_error(
     assert raised.value.kind == kind
 
 
-def test_linked_is_what_a_subscription_has_installed() -> None:
+def test_the_linked_entry_is_the_installed_one_of_a_subscription() -> None:
     subscriptions: Any = (subscription("a", "a.v1"), subscription("b", ""))
     assert installed_entries.subscribed_csvs(inputs(subscriptions=subscriptions)) == {"a.v1"}

@@ -1,4 +1,4 @@
-"""What bundles require: read from properties, asked of entries, told in OLM's words."""
+"""Requirements of bundles: read from properties, matched with entries, in OLM's messages."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ LABEL = {"label": "red"}
                                'semver_compare(p.value.version, "1.2") == 0)'), None, ""),
     ],
 )  # fmt: skip
-def test_a_requirement_is_met_and_reported(
+def test_a_requirement_is_satisfied_and_reported(
     type_: str, value: Any, meets: tuple[str, Any] | None, words: str
 ) -> None:
     found = requirement(type_, value)
@@ -87,20 +87,20 @@ def test_semver_compare_has_the_sign_of_the_reference(version: str, order: int) 
     assert not requirement("olm.constraint", cel(wrong)).holds(entry(version="1.2.0"))
 
 
-def test_not_leaves_out_what_meets_any_of_its_parts() -> None:
+def test_not_excludes_entries_that_satisfy_any_of_its_parts() -> None:
     found = requirement("olm.constraint", {"not": {"constraints": [{"gvk": API}]}})
 
     assert found.holds(entry())
     assert not found.holds(entry(("olm.gvk", API)))
 
 
-def test_not_excludes_what_a_rule_in_cel_holds_for() -> None:
+def test_not_excludes_entries_for_which_a_cel_rule_is_true() -> None:
     rule = cel('properties.exists(p, p.value.label == "red")')
     found = requirement("olm.constraint", {"not": {"constraints": [rule]}})
 
     assert not found.holds(entry(("olm.label", LABEL)))
     assert found.holds(entry(("olm.label", {"label": "blue"})))
-    # A rule without a value does not hold, so that its negation does.
+    # A rule without a value is not true, so its negation is not either.
     broken = cel("properties[99].value.label == 'red'")
     assert requirement("olm.constraint", {"not": {"constraints": [broken]}}).holds(entry())
 
@@ -121,7 +121,7 @@ def test_not_excludes_what_a_rule_in_cel_holds_for() -> None:
          "constraint-parse", "larger than 131072 bytes"),
     ],
 )  # fmt: skip
-def test_what_is_not_a_requirement_prevents_the_resolution(
+def test_an_invalid_requirement_prevents_the_resolution(
     type_: str, value: Any, kind: str, words: str
 ) -> None:
     with pytest.raises(ResolutionError, match=words) as raised:
@@ -149,7 +149,7 @@ def test_what_is_not_a_requirement_prevents_the_resolution(
         ("olm.constraint", {"cel": {"rule": "1 + 1"}}, "the CEL rule `1 + 1` is int, not bool"),
     ],
 )  # fmt: skip
-def test_what_olm_cannot_read_names_the_bundle_and_the_value(
+def test_a_requirement_that_olm_cannot_read_has_the_bundle_and_the_value(
     type_: str, value: Any, fact: str
 ) -> None:
     with pytest.raises(ResolutionError) as raised:
@@ -158,7 +158,7 @@ def test_what_olm_cannot_read_names_the_bundle_and_the_value(
     assert raised.value.fact == said
 
 
-def test_keys_of_a_requirement_are_read_in_any_case_as_olm_does() -> None:
+def test_keys_of_a_requirement_are_read_in_any_case_as_in_olm() -> None:
     found = requirement("olm.package.required", {"PackageName": "b", "versionrange": ">=1.0.0"})
     assert str(found) == "with package: b and with version in range: >=1.0.0"
 

@@ -1,4 +1,4 @@
-"""The search: preferences, constraints, and what OLM loses on the way."""
+"""The search: preferences, constraints, and what OLM loses in the process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def problem(size: int) -> SearchProblem:
     return made
 
 
-def test_the_first_candidate_is_taken_and_the_next_when_it_cannot_be() -> None:
+def test_the_first_candidate_is_selected_or_the_next_one_if_it_is_impossible() -> None:
     made = problem(3)
     made.required.append(0)
     made.choices[0].append((1, 2))
@@ -28,7 +28,7 @@ def test_the_first_candidate_is_taken_and_the_next_when_it_cannot_be() -> None:
     assert search.solve(made, [0]) == {0, 2}
 
 
-def test_what_is_assumed_already_is_taken_though_it_is_not_the_first() -> None:
+def test_an_assumed_candidate_is_selected_although_it_is_not_the_first() -> None:
     made = problem(4)
     made.required += [0, 1]
     made.choices[0].append((2,))
@@ -38,7 +38,7 @@ def test_what_is_assumed_already_is_taken_though_it_is_not_the_first() -> None:
     assert search.solve(made, [0, 1]) == {0, 1, 2}
 
 
-def test_what_is_there_twice_can_never_be_selected() -> None:
+def test_a_duplicate_entry_can_never_be_selected() -> None:
     made = problem(2)
     made.required.append(0)
     made.choices[0].append((1,))
@@ -47,9 +47,9 @@ def test_what_is_there_twice_can_never_be_selected() -> None:
     assert search.solve(made, [0]) is None
 
 
-def test_a_choice_that_was_passed_over_keeps_what_is_installed() -> None:
-    # a: 2 is the upgrade, 4 what is installed. c: 3 is the upgrade, 5 what is installed.
-    # The upgrade of c needs 6 or 7, which are of the package of a.
+def test_a_rejected_choice_keeps_the_installed_version() -> None:
+    # a: 2 is the upgrade, 4 the installed version. c: 3 is the upgrade, 5 the installed version.
+    # The upgrade of c needs 6 or 7, which belong to the package of a.
     made = problem(8)
     made.required += [0, 1]
     made.kept |= {4, 5}
@@ -80,7 +80,7 @@ def problems(draw: st.DrawFn) -> SearchProblem:
 
 
 def is_met(made: SearchProblem, selected: frozenset[int]) -> bool:
-    """Whether a selection meets all constraints, looked at one by one."""
+    """Return whether a selection satisfies all constraints, checked one by one."""
     return (
         selected.issuperset(made.required)
         and selected.isdisjoint(made.prohibited)
@@ -90,7 +90,7 @@ def is_met(made: SearchProblem, selected: frozenset[int]) -> bool:
 
 
 @given(problems())
-def test_a_selection_is_found_exactly_when_there_is_one(made: SearchProblem) -> None:
+def test_a_selection_is_found_if_and_only_if_there_is_one(made: SearchProblem) -> None:
     size = len(made.choices)
     possible = any(
         is_met(made, frozenset(some))

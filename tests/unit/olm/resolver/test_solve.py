@@ -1,4 +1,4 @@
-"""OLM v0's resolution, one behaviour each; the conformance tests hold it to OLM's answers."""
+"""OLM v0's resolution, one behavior per test; the conformance tests compare it with OLM."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def entry(
     catalog: CatalogKey = CAT,
     **fields: Any,
 ) -> ResolverEntry:
-    """`a.v2` is version 2.0.0 of package `a`, in the default channel when that is `stable`."""
+    """`a.v2` is version 2.0.0 of package `a`, in the default channel if that is `stable`."""
     package, _, number = name.partition(".v")
     version = Version(int(number), 0, 0)
     own = ResolverProperty("olm.package", {"packageName": package, "version": str(version)})
@@ -94,7 +94,7 @@ def csvs(result: SolvedInstall) -> list[str]:
 CHAIN = (entry("a.v1"), entry("a.v2", replaces="a.v1"), entry("a.v3", replaces="a.v2"))
 
 
-def test_a_first_install_takes_the_head_and_an_upgrade_the_next() -> None:
+def test_a_first_install_selects_the_head_and_an_upgrade_the_next_entry() -> None:
     result = only(resolver.resolve(inputs(CHAIN, subscription("a"))))
     assert csvs(result) == ["a.v3"]
     assert (result.moves, result.plan) == ((("a", "a.v3"),), "Automatic")
@@ -104,21 +104,21 @@ def test_a_first_install_takes_the_head_and_an_upgrade_the_next() -> None:
     assert (step.csv, step.replaces) == ("a.v2", "a.v1")
 
 
-def test_a_skip_range_is_asked_for_the_installed_version() -> None:
+def test_a_skip_range_is_matched_with_the_installed_version() -> None:
     head = entry("a.v3", replaces="a.v2", skip_range=VersionRange.parse(">=1.0.0 <3.0.0"))
     found = inputs([*CHAIN[:2], head], subscription("a", "a.v1"), installed=[csv("a.v1")])
 
     assert csvs(only(resolver.resolve(found))) == ["a.v3"]
 
 
-def test_where_one_begins_counts_as_long_as_nothing_is_installed() -> None:
+def test_a_starting_csv_only_matters_if_nothing_is_installed() -> None:
     found = inputs(CHAIN, subscription("a", starting_csv="a.v1", is_manual=True))
     result = only(resolver.resolve(found))
 
     assert (csvs(result), result.plan) == (["a.v1"], "Manual")
 
 
-def test_what_is_needed_comes_along_with_a_subscription_of_its_own() -> None:
+def test_dependencies_are_installed_with_their_own_subscriptions() -> None:
     found = inputs([entry("a.v1", NEEDS_API), entry("b.v1", GVK)], subscription("a"))
     result = only(resolver.resolve(found))
 
@@ -137,7 +137,7 @@ def test_what_is_needed_comes_along_with_a_subscription_of_its_own() -> None:
     assert resolver.resolve(after) == (SolvedInstall(),)
 
 
-def test_what_is_installed_provides_before_any_catalog() -> None:
+def test_an_installed_provider_takes_precedence_over_any_catalog() -> None:
     found = inputs(
         [entry("a.v1", NEEDS_API), entry("b.v1", GVK)],
         subscription("a"),
@@ -146,7 +146,7 @@ def test_what_is_installed_provides_before_any_catalog() -> None:
     assert csvs(only(resolver.resolve(found))) == ["a.v1"]
 
 
-def test_of_other_catalogs_the_priority_decides_and_then_the_name() -> None:
+def test_other_catalogs_are_ordered_by_priority_and_then_by_name() -> None:
     def provider(name: str, priority: int) -> CatalogEntries:
         key = CatalogKey(name, "olm")
         return CatalogEntries(
@@ -173,21 +173,21 @@ def test_of_other_catalogs_the_priority_decides_and_then_the_name() -> None:
     ],
     ids=["nothing provides", "API twice", "package twice", "deprecated", "its own rival"],
 )
-def test_what_cannot_be_is_not_installed(
+def test_an_impossible_request_is_not_installed(
     entries: list[ResolverEntry], installed: list[Installed]
 ) -> None:
     found = inputs(entries, subscription("a"), installed=installed)
     assert resolver.resolve(found) == (Unsatisfiable(),)
 
 
-def test_an_upgrade_that_cannot_be_is_passed_over_in_silence() -> None:
+def test_an_impossible_upgrade_is_silently_skipped() -> None:
     entries = [entry("a.v1"), entry("a.v2", NEEDS_API, replaces="a.v1")]
     found = inputs(entries, subscription("a", "a.v1"), installed=[csv("a.v1")])
 
     assert resolver.resolve(found) == (SolvedInstall(),)
 
 
-def test_a_csv_that_is_gone_is_installed_again_without_a_plan() -> None:
+def test_a_deleted_csv_is_installed_again_without_a_plan() -> None:
     result = only(resolver.resolve(inputs(CHAIN[:1], subscription("a", "a.v1"))))
 
     assert (csvs(result), result.moves, result.plan) == (["a.v1"], (), "")
@@ -202,7 +202,9 @@ def test_a_csv_that_is_gone_is_installed_again_without_a_plan() -> None:
         ({"starting_csv": "zz"}, "no operators found with name zz in channel stable of package a"),
     ],
 )
-def test_what_is_not_there_is_reported_in_olms_words(fields: dict[str, Any], words: str) -> None:
+def test_missing_packages_are_reported_with_olms_messages(
+    fields: dict[str, Any], words: str
+) -> None:
     (found,) = resolver.resolve(inputs(CHAIN, replace(subscription("a"), **fields)))
 
     assert isinstance(found, Unsatisfiable)
@@ -229,7 +231,7 @@ def test_what_is_not_there_is_reported_in_olms_words(fields: dict[str, Any], wor
         (inputs(CHAIN, installed=[csv("x.v1", trouble="it is broken")]), "csv-properties"),
     ],
 )
-def test_some_faults_stop_the_whole_namespace(found: ResolverInput, kind: str) -> None:
+def test_some_errors_stop_the_whole_namespace(found: ResolverInput, kind: str) -> None:
     (answer,) = resolver.resolve(found)
 
     assert isinstance(answer, Failed)
@@ -248,7 +250,7 @@ def test_catalogs_out_of_scope_are_not_seen() -> None:
     assert isinstance(resolver.resolve(hidden)[0], Unsatisfiable)
 
 
-def test_without_a_channel_the_default_one_comes_first_and_others_after_it() -> None:
+def test_without_a_channel_the_default_channel_comes_first() -> None:
     entries = [entry("a.v9", channel="alpha"), entry("a.v2")]
     assert csvs(only(resolver.resolve(inputs(entries, subscription("a", channel=""))))) == ["a.v2"]
 
@@ -258,7 +260,7 @@ def test_without_a_channel_the_default_one_comes_first_and_others_after_it() -> 
     assert channels == {"alpha", "beta"}
 
 
-def test_rivals_give_an_answer_for_each_order() -> None:
+def test_alternative_providers_have_an_answer_for_each_order() -> None:
     entries = [
         one
         for name in "ab"

@@ -1,4 +1,4 @@
-"""Which packages a resolution for one of them can look at."""
+"""The packages that a resolution of one package can read."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def around(package: str, *entries: ResolverEntry) -> list[str]:
     return [one.package for one in Surroundings(entries).of(package)]
 
 
-def test_a_package_that_needs_nothing_is_alone() -> None:
+def test_a_package_without_dependencies_is_alone() -> None:
     assert around("b", entry("a"), entry("b", provides("B")), entry("c")) == ["b"]
 
 
-def test_what_is_needed_and_what_that_needs_are_there_in_the_order_of_the_catalog() -> None:
+def test_direct_and_indirect_dependencies_have_the_order_of_the_catalog() -> None:
     entries = (
         entry("d", provides("D")),
         entry("c", provides("C"), needs_package("d")),
@@ -61,7 +61,7 @@ def test_what_is_needed_and_what_that_needs_are_there_in_the_order_of_the_catalo
     assert around("a", *entries) == ["d", "c", "a"]
 
 
-def test_all_that_provide_an_api_are_there() -> None:
+def test_all_providers_of_an_api_are_included() -> None:
     entries = (entry("a", needs("C")), entry("c", provides("C")), entry("e", provides("C")))
 
     assert around("a", *entries) == ["a", "c", "e"]
@@ -76,25 +76,25 @@ def test_all_that_provide_an_api_are_there() -> None:
         ({"cel": {"rule": "properties.exists(p, p.type == 'x')"}}, ["a", "c", "e"]),
     ],
 )
-def test_a_constraint_is_looked_into(value: dict[str, Any], found: list[str]) -> None:
+def test_the_parts_of_a_constraint_are_followed(value: dict[str, Any], found: list[str]) -> None:
     entries = (entry("a", constraint(**value)), entry("c", provides("C")), entry("e"))
 
     assert around("a", *entries) == found
 
 
-def test_a_label_may_be_anywhere() -> None:
+def test_a_label_can_be_in_any_package() -> None:
     entries = (entry("a", ("olm.label.required", {"label": "x"})), entry("b"))
 
     assert around("a", *entries) == ["a", "b"]
 
 
-def test_a_requirement_that_cannot_be_read_leads_nowhere() -> None:
+def test_an_unreadable_requirement_is_ignored() -> None:
     wrong = ("olm.package.required", {"packageName": "b", "versionRange": "^1"})
 
     assert around("a", entry("a", wrong), entry("b")) == ["a"]
 
 
-def test_a_bundle_may_name_another_package_than_its_own() -> None:
+def test_a_bundle_can_name_another_package_than_its_own() -> None:
     named = entry("c", ("olm.package", {"packageName": "b", "version": "1.0.0"}))
 
     assert around("a", entry("a", needs_package("b")), named) == ["a", "c"]

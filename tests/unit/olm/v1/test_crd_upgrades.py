@@ -1,4 +1,4 @@
-"""What OLM v1 refuses of CRDs, next to those in the cluster."""
+"""Changes of CRDs that OLM v1 refuses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_stricter_schema_is_refused() -> None:
     assert "enforcement: None" in refused.value.hint
 
 
-def test_a_change_that_olm_v0_accepts_is_refused_too() -> None:
+def test_a_change_that_olm_v0_accepts_is_also_refused() -> None:
     with pytest.raises(InputError, match="now has the default"):
         crd_upgrades.check(crd(), crd(default=1))
 
@@ -44,7 +44,7 @@ def test_without_enforcement_the_changes_are_notes() -> None:
     assert "no check is made: `spec.size` must now be at least `1`" in note
 
 
-def test_what_is_safe_is_accepted() -> None:
+def test_safe_changes_are_accepted() -> None:
     assert crd_upgrades.check(crd(minimum=2), crd(minimum=1, description="new")) == ()
 
 

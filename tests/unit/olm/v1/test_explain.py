@@ -1,4 +1,4 @@
-"""How ClusterExtensions stand: the conditions and messages of a real operator-controller."""
+"""The status of ClusterExtensions: conditions and messages of a real operator-controller."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def pod(name: str = "cache") -> Manifest:
     }
 
 
-def test_installed_is_ready_only_when_the_deployments_are_available() -> None:
+def test_an_installed_extension_is_only_ready_when_the_deployments_are_available() -> None:
     done = extension("Succeeded", bundle="cache.v1.0.0")
     well = ClusterState(namespace="apps", deployments=(deployment(),))
     ailing = ClusterState(
@@ -215,7 +215,7 @@ def test_a_message_has_a_cause_with_names(message: str, cause: str, says: str) -
         ("x509: certificate signed by unknown authority", "check that operator-controller can"),
     ],
 )
-def test_only_an_image_that_the_registry_does_not_have_is_to_be_pushed(
+def test_only_an_image_that_the_registry_does_not_have_must_be_pushed(
     reason: str, hint: str
 ) -> None:
     message = f"error creating image source: reading manifest v1 in r.example/b: {reason}"
@@ -239,7 +239,7 @@ def test_all_missing_permissions_are_listed() -> None:
     )  # fmt: skip
 
 
-def test_every_break_of_a_crd_is_listed() -> None:
+def test_every_breaking_change_of_a_crd_is_listed() -> None:
     message = (
         "CustomResourceDefinition caches.example.com failed upgrade safety validation. "
         '"NoExistingFieldRemoved" validation failed: crd/caches.example.com version/v1 field/^.a '
@@ -278,7 +278,7 @@ def test_a_collision_names_the_owner(labels: dict[str, str], says: str, hint: st
     assert hint in found.hint
 
 
-def test_a_namespace_that_does_not_exist_is_the_reason_for_a_missing_account() -> None:
+def test_a_missing_namespace_is_the_reason_for_a_missing_account() -> None:
     message = "installation cannot proceed due to missing ServiceAccount"
     system = {"kind": "Namespace", "metadata": {"name": "olmv1-system"}}
     found = explained(extension("Retrying", message), around=(system,))
@@ -286,7 +286,7 @@ def test_a_namespace_that_does_not_exist_is_the_reason_for_a_missing_account() -
     assert (found.cause, "`apps`" in found.message) == ("namespace-missing", True)
 
 
-def test_a_catalog_that_is_not_served_is_named_with_its_own_reason() -> None:
+def test_an_unserved_catalog_is_named_with_its_own_reason() -> None:
     ailing = catalog("False", "Unavailable", "reading manifest 1: manifest unknown")
     message = (
         'error walking catalogs: error getting package "cache" from catalog "shelf": '
@@ -307,7 +307,7 @@ def test_a_catalog_that_is_not_served_is_named_with_its_own_reason() -> None:
     assert "every catalog" not in explained(selected, ailing).message
 
 
-def test_a_catalog_explains_a_package_that_is_not_found_only_when_it_is_read() -> None:
+def test_a_catalog_only_explains_a_missing_package_if_it_is_read() -> None:
     ailing = catalog("False", "Unavailable", "pull: not found")
     nothing = 'no bundles found for package "cache"'
     other = {"matchLabels": {"olm.operatorframework.io/metadata.name": "other"}}
@@ -329,7 +329,7 @@ NOT_FOUND = 'no bundles found for package "cache"'
 @pytest.mark.parametrize(
     "before", ["", 'error upgrading from currently installed version "1.0.0": ']
 )
-def test_a_cluster_without_catalogs_is_the_reason_that_nothing_is_found(
+def test_a_cluster_without_catalogs_is_the_reason_for_a_missing_package(
     before: str, rest: str
 ) -> None:
     found = explained(extension("Retrying", f"{before}{NOT_FOUND}{rest}"))
@@ -342,7 +342,7 @@ def test_a_cluster_without_catalogs_is_the_reason_that_nothing_is_found(
     assert "no ClusterCatalog `other` exists" in found.message
 
 
-def test_catalogs_that_may_not_be_listed_are_not_taken_for_absent() -> None:
+def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
     before = 'error upgrading from currently installed version "1.0.0": '
     for said, says in (
         (NOT_FOUND, "found no bundle of the package `cache`;"),
@@ -357,11 +357,11 @@ def test_catalogs_that_may_not_be_listed_are_not_taken_for_absent() -> None:
         assert says in found.message
         assert "you may not list ClusterCatalogs" in found.message
         assert "`list` of `clustercatalogs.olm.operatorframework.io`" in found.hint
-        # A file of the objects holds that, too.
+        # A file of the objects also contains that.
         assert explain(state.from_objects(state.objects_of(hidden), "cache")) == found
 
 
-def test_catalogs_that_are_switched_off_are_named() -> None:
+def test_disabled_catalogs_are_named() -> None:
     off = catalog("True", "Available", name="off")  # catalogd has not processed the change
     off["spec"]["availabilityMode"] = "Unavailable"
     nothing = 'no bundles found for package "cache"'
@@ -377,8 +377,8 @@ def test_catalogs_that_are_switched_off_are_named() -> None:
     assert "switched off" not in found.hint
 
 
-def test_a_catalog_that_was_switched_on_again_has_its_own_reason() -> None:
-    """`Serving` keeps its old reason when the image cannot be read then."""
+def test_a_catalog_that_was_enabled_again_has_its_own_reason() -> None:
+    """`Serving` keeps its old reason if the image cannot be read then."""
     found = catalogs.explain_catalog(
         catalog("False", "UserSpecifiedUnavailable", "manifest unknown")
     )
@@ -387,7 +387,7 @@ def test_a_catalog_that_was_switched_on_again_has_its_own_reason() -> None:
     assert "manifest unknown" in found.message
 
 
-def test_a_catalog_that_is_blocked_is_not_tried_again() -> None:
+def test_a_blocked_catalog_is_not_retried() -> None:
     ailing = catalog("False", "Unavailable", "no such ref")
     tried = catalogs.explain_catalog(ailing)
     ailing["status"]["conditions"][1]["reason"] = "Blocked"
@@ -425,7 +425,7 @@ def test_a_selector_selects_by_label(selector: Manifest, names: str) -> None:
 @pytest.mark.parametrize(
     ("priorities", "lowest"), [((), -1), ((5,), -1), ((0, -400), -401), ((-(2**31),), -(2**31))]
 )
-def test_a_new_catalog_gets_a_priority_below_all_others(
+def test_a_new_catalog_gets_a_lower_priority_than_all_others(
     priorities: tuple[int, ...], lowest: int
 ) -> None:
     there = [{"spec": {"priority": priority}} for priority in priorities]
@@ -433,7 +433,7 @@ def test_a_new_catalog_gets_a_priority_below_all_others(
     assert catalogs.lowest_priority(there) == lowest
 
 
-def test_olm_that_does_not_run_is_suspected_when_nothing_moves() -> None:
+def test_without_progress_olm_is_reported_as_not_running() -> None:
     controller = deployment("operator-controller-controller-manager", available=False)
     controller["metadata"]["namespace"] = "olmv1-system"
     system = ClusterState(namespace="olmv1-system", deployments=(controller,))
@@ -450,7 +450,7 @@ def test_olm_that_does_not_run_is_suspected_when_nothing_moves() -> None:
     assert "`olm.operatorframework.io/cleanup`" in explained(old).message
 
 
-def test_a_message_is_an_old_one_when_the_controller_does_not_run() -> None:
+def test_a_message_is_outdated_if_the_controller_does_not_run() -> None:
     gone = deployment("operator-controller-controller-manager")
     gone["metadata"]["namespace"] = "olmv1-system"
     gone["spec"]["replicas"] = 0
@@ -485,7 +485,7 @@ def test_an_extension_is_found_by_its_name_and_by_its_package() -> None:
         state.choose_extension([one, two], "cache")
 
 
-def test_a_state_survives_a_file() -> None:
+def test_a_state_in_a_file_is_read_back() -> None:
     message = "installation cannot proceed due to missing ServiceAccount"
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "olmv1-system"}}
     controller = deployment("operator-controller-controller-manager")

@@ -8,7 +8,7 @@ from olmkit.olm.v1 import extension as v1
 from olmkit.olm.v1.extension import ExtensionRequest
 
 
-def test_an_extension_says_what_is_wanted_and_nothing_more() -> None:
+def test_an_extension_has_the_requested_fields_and_no_others() -> None:
     bare = v1.cluster_extension(ExtensionRequest(package="cache", namespace="apps"))
     full = v1.cluster_extension(
         ExtensionRequest(
@@ -34,7 +34,7 @@ def test_an_extension_says_what_is_wanted_and_nothing_more() -> None:
     }
 
 
-def test_a_catalog_is_polled_when_that_is_wanted() -> None:
+def test_a_catalog_is_polled_on_request() -> None:
     request = ExtensionRequest(
         package="cache", namespace="a", catalog="c", catalog_image="i:1", poll_minutes=5
     )
@@ -46,7 +46,7 @@ def test_a_catalog_is_polled_when_that_is_wanted() -> None:
 
 
 @pytest.mark.parametrize("required", [True, False])
-def test_the_crd_says_whether_a_service_account_is_wanted(required: bool) -> None:
+def test_the_crd_shows_whether_a_service_account_is_required(required: bool) -> None:
     spec = {"required": ["namespace", *(["serviceAccount"] if required else [])]}
     schema = {"openAPIV3Schema": {"properties": {"spec": spec}}}
 

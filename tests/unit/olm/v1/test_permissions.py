@@ -66,7 +66,7 @@ def test_an_installer_creates_changes_and_watches_each_object_of_the_bundle() ->
     assert lines(needs.granted) == {"get, list, watch: toys.example.com"}
 
 
-def test_an_installer_has_what_the_bundle_grants() -> None:
+def test_an_installer_has_the_permissions_of_the_bundle() -> None:
     own = [{"serviceAccountName": "other", "rules": [OWN]}]
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
             "metadata": {"name": "viewer"}, "rules": [OWN | {"verbs": ["list"]}]}  # fmt: skip
@@ -82,7 +82,7 @@ def test_an_installer_has_what_the_bundle_grants() -> None:
     assert "get, patch, delete: serviceaccounts named other, toy" in lines(needs.local)
 
 
-def test_later_releases_may_name_the_roles_otherwise_and_add_a_rule() -> None:
+def test_later_releases_can_name_the_roles_differently_and_add_a_rule() -> None:
     own = [{"serviceAccountName": "toy", "rules": [OWN]}]
     for release in (LATER, None):
         needs = permissions.required_permissions(
@@ -92,7 +92,7 @@ def test_later_releases_may_name_the_roles_otherwise_and_add_a_rule() -> None:
         assert "get, list, watch: namespaces" in lines(needs.granted)
 
 
-def test_an_account_comes_with_its_roles_and_bindings() -> None:
+def test_an_account_has_its_roles_and_bindings() -> None:
     needs = permissions.required_permissions([csv(), CRD], extension="toy", release=FIRST)
     found = permissions.account_objects(needs, account="installer", namespace="n", package="toy")
 

@@ -1,4 +1,4 @@
-"""Bundles that a release of OLM v1 does not install are refused beforehand."""
+"""Bundles that a release of OLM v1 does not install are refused in advance."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def preview(**fields: Any) -> Preview:
         ),
     ],
 )
-def test_a_bundle_is_refused(fields: dict[str, Any], says: str) -> None:
+def test_an_unsupported_bundle_is_refused(fields: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
         support.check(preview(**fields), FIRST)
 
 
 @pytest.mark.parametrize("release", [LATER, None])
-def test_webhooks_are_a_note_where_the_release_may_install_them(release: Version | None) -> None:
+def test_webhooks_are_a_note_if_the_release_can_install_them(release: Version | None) -> None:
     (note,) = support.check(preview(webhooks=("a b",)), release)
     assert "cert-manager" in note
     assert support.check(preview(), release) == ()

@@ -1,4 +1,4 @@
-"""Ranges that a ClusterExtension accepts: what kube-apiserver answered for the real CRD."""
+"""Ranges that a ClusterExtension accepts: the answers of kube-apiserver for the real CRD."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("text", ACCEPTED)
-def test_what_the_api_server_accepts_is_accepted(text: str) -> None:
+def test_ranges_that_the_api_server_accepts_are_accepted(text: str) -> None:
     assert version_range.parse(text).text == text
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_the_api_server_refuses_is_refused(text: str) -> None:
+def test_ranges_that_the_api_server_refuses_are_refused(text: str) -> None:
     with pytest.raises(InvalidRangeError) as refused:
         version_range.parse(text)
     assert "cannot be requested of OLM v1" in refused.value.message
@@ -34,7 +34,7 @@ def test_what_the_api_server_refuses_is_refused(text: str) -> None:
         assert version_range.parse(example)
 
 
-def test_hostile_blanks_take_no_time() -> None:
+def test_hostile_spaces_are_read_fast() -> None:
     text = ("1   " * 15)[:60] + "   !"
     with pytest.raises(InvalidRangeError):
         version_range.parse(text)

@@ -1,4 +1,4 @@
-"""Python is edited without changing what people wrote."""
+"""Python is edited without other changes to the user's code."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def imported(text: str, module: str, name: str) -> str:
         ),
     ],
 )
-def test_an_import_goes_to_its_like(module: str, name: str, part: str) -> None:
+def test_an_import_is_added_to_its_group(module: str, name: str, part: str) -> None:
     text = imported(HEAD, module, name)
     assert part in text
     assert "import os  # mine" in text
@@ -68,31 +68,31 @@ def test_the_standard_library_comes_first() -> None:
     )
 
 
-def test_a_long_import_is_broken_as_formatters_do() -> None:
+def test_a_long_import_is_wrapped_as_formatters_do() -> None:
     name = "N" * 90
     assert imported("from a import B\n", "a", name) == (
         f"from a import (\n    {name},\n    B,\n)\n"
     )
 
 
-def test_an_import_with_a_line_for_each_name_gets_one_more() -> None:
+def test_an_import_with_a_line_per_name_gets_another_one() -> None:
     head = "from a import (\n    B,\n    D,\n)\nx = 1\n"
     assert imported(head, "a", "C") == "from a import (\n    B,\n    C,\n    D,\n)\nx = 1\n"
 
 
-def test_a_statement_that_gets_too_long_is_broken() -> None:
+def test_a_statement_that_becomes_too_long_is_wrapped() -> None:
     name = "n" * 60
     call = f"{name}(one=1, two={name})"
     made = added("def f() -> None:\n    pass\n", "f", call, f"{name}(")
     assert made == f"def f() -> None:\n    {name}(\n        one=1, two={name}\n    )\n"
 
 
-def test_an_import_under_another_name_stands_alone() -> None:
+def test_an_import_with_an_alias_has_its_own_line() -> None:
     done = python_edits.with_import(b"from a import b\n", "w.py", "a", "c", alias="d")
     assert done == b"from a import b\nfrom a import c as d\n"
 
 
-def test_a_statement_goes_above_the_return() -> None:
+def test_a_statement_is_added_above_the_return() -> None:
     assert added("def f() -> int:\n    return 1\n", "f", "x()", "x(").endswith(
         "    x()\n    return 1\n"
     )
@@ -104,16 +104,16 @@ def test_a_class_is_added_once() -> None:
     assert python_edits.with_definition(done, "a.py", "A", "class A:\n    pass\n") == done
 
 
-def test_a_marker_is_taken_away() -> None:
+def test_a_marker_is_removed() -> None:
     assert python_edits.without_marker(b"# +a\n# +ab\nx = 1\n", "+a") == b"# +ab\nx = 1\n"
 
 
-def test_an_import_goes_below_the_words_of_a_module_without_any() -> None:
+def test_an_import_is_added_below_the_docstring_of_a_module_without_imports() -> None:
     assert imported('"""Words."""\n', "a", "b") == '"""Words."""\n\nfrom a import b\n'
 
 
 @pytest.mark.parametrize("inside", ["    b,  # mine\n", "    b, d\n", "    b,\n    d as e,\n"])
-def test_an_import_of_another_shape_is_left_alone(inside: str) -> None:
+def test_an_import_of_another_form_is_unchanged(inside: str) -> None:
     text = f"from a import (\n{inside})\n"
     assert imported(text, "a", "c") == text + "from a import c\n"
 
@@ -141,17 +141,17 @@ def added(text: str, function: str, statement: str, sign: str) -> str:
     return once.decode()
 
 
-def test_a_statement_goes_above_the_marker() -> None:
+def test_a_statement_is_added_above_the_marker() -> None:
     text = added(FUNCTION, "add", "second(\n    manager\n)", "second(")
     assert "# mine\n    second(\n        manager\n    )\n    # +kubebuilder" in text
 
 
-def test_a_statement_goes_to_the_end_when_the_marker_is_gone() -> None:
+def test_a_statement_is_added_at_the_end_if_the_marker_is_missing() -> None:
     text = added(FUNCTION.replace("    # +kubebuilder:scaffold:builder\n", ""), "add", "x()", "x(")
     assert "    last(manager)\n    x()\n\n\ndef other" in text
 
 
-def test_a_pass_gives_way() -> None:
+def test_a_pass_is_replaced() -> None:
     text = added("def add() -> None:\n    pass\n", "add", "x()", "x(")
     assert text == "def add() -> None:\n    x()\n"
 
@@ -187,7 +187,7 @@ def test_a_marker_needs_its_class() -> None:
         python_edits.with_class_marker(b"x = 1\n", "a.py", "B", "+two")
 
 
-def test_a_name_that_is_taken_gets_another_one() -> None:
+def test_a_name_in_use_gets_another_one() -> None:
     text = b"from a.v1 import Kind\nfrom a.v2 import Kind as V2Kind\n\n\ndef own() -> None: ...\n"
 
     def name(module: str, what: str) -> str:
@@ -200,7 +200,7 @@ def test_a_name_that_is_taken_gets_another_one() -> None:
     assert name("a.v3", "own") == "Other"
 
 
-def test_line_ends_stay_as_they_are() -> None:
+def test_line_endings_are_kept() -> None:
     text = FUNCTION.replace("\n", "\r\n")
     assert added(text, "add", "x()", "x(") == added(FUNCTION, "add", "x()", "x(").replace(
         "\n", "\r\n"
@@ -209,20 +209,20 @@ def test_line_ends_stay_as_they_are() -> None:
     assert done == b"import a\r\n\r\nfrom b import c\r\n"
 
 
-def test_lines_end_as_they_did_also_where_one_is_put_first() -> None:
+def test_line_endings_are_kept_even_for_a_new_first_line() -> None:
     text = b"def f(x):\r\n    pass\r\n"
     made = python_edits.with_import(text, "w.py", "olmkit.runtime", "process")
     assert made.count(b"\n") == made.count(b"\r\n") > 2
 
 
-def test_a_byte_order_mark_stays_first() -> None:
+def test_a_byte_order_mark_stays_at_the_start() -> None:
     made = python_edits.with_import(b"\xef\xbb\xbfx = 1\n", "w.py", "olmkit.runtime", "process")
     assert made.startswith(b"\xef\xbb\xbf")
     assert made.count(b"\xef\xbb\xbf") == 1
     assert python_edits.with_import(made, "w.py", "olmkit.runtime", "process") == made
 
 
-def test_a_statement_is_indented_as_its_function_is() -> None:
+def test_a_statement_has_the_indentation_of_its_function() -> None:
     text = b"def f(x):\n\tx.add(0)\n"
     made = python_edits.with_statement(text, "w.py", "f", "x.add(\n    1\n)", sign="add(1")
     assert made == text + b"\tx.add(\n\t    1\n\t)\n"
@@ -241,7 +241,7 @@ def test_bare_carriage_returns_are_not_edited() -> None:
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_comments_change_and_all_else_stays(mark: bytes) -> None:
+def test_comments_change_and_everything_else_is_kept(mark: bytes) -> None:
     data = mark + b"# one\nx = '#'  # two\ny = 2\n"
 
     changed = python_edits.with_comments(data, "a.py", lambda comment: comment + "!")

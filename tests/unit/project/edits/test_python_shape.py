@@ -1,4 +1,4 @@
-"""Lines of Python that are too long, and how the formatter of scaffolded projects has them."""
+"""Long lines of Python, in the format of the formatter of scaffolded projects."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("line", "parts"), list(zip(CASES, BROKEN, strict=True)))
-def test_a_line_is_broken_in_its_last_brackets_or_its_parameters(
+def test_a_line_is_wrapped_in_its_last_brackets_or_its_parameters(
     line: str, parts: list[str]
 ) -> None:
     assert python_shape.broken(line) == parts
@@ -103,11 +103,11 @@ def test_a_line_is_broken_in_its_last_brackets_or_its_parameters(
         "y" * 100 + ") + (",
     ],
 )
-def test_a_line_that_is_short_or_has_nothing_to_break_stays(line: str) -> None:
+def test_a_line_that_is_short_or_cannot_be_wrapped_is_unchanged(line: str) -> None:
     assert python_shape.broken(line) == [line]
 
 
-def test_a_text_means_the_same_when_it_is_shaped() -> None:
+def test_a_wrapped_text_has_the_same_meaning() -> None:
     text = "\n".join(
         (
             f"def {'f' * 40}(a, b, c={{'x': [1, 2]}}, *, d=(1, 2), {'e' * 30}=None) -> None:",
@@ -130,6 +130,6 @@ def test_a_text_means_the_same_when_it_is_shaped() -> None:
         ('\\"\n', "'\\\\\"\\n'"),
     ],
 )
-def test_a_text_is_written_in_the_quotes_that_need_fewer_escapes(value: str, written: str) -> None:
+def test_a_string_has_the_quotes_that_need_fewer_escapes(value: str, written: str) -> None:
     assert python_shape.text(value) == written
     assert ast.literal_eval(written) == value

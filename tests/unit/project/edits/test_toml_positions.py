@@ -1,4 +1,4 @@
-"""Keys of TOML files by their lines."""
+"""The lines of keys in TOML files."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def test_a_key_is_found_at_its_line(text: str, line: int, column: int) -> None:
     assert (at.path, at.line, at.column) == ("p", line, column)
 
 
-def test_a_key_that_is_not_there_has_the_file_for_its_place() -> None:
+def test_a_missing_key_has_the_place_of_the_file() -> None:
     at = toml_positions.find("[tool]\n", "p", "tool", "olmkit")
     assert (at.path, at.line) == ("p", None)
 
 
-def test_what_is_not_toml_has_the_place_that_its_reader_says() -> None:
+def test_invalid_toml_has_the_place_of_its_parser_error() -> None:
     with pytest.raises(tomllib.TOMLDecodeError) as caught:
         tomllib.loads("a = 1\nb = = 2\n")
     words, at = toml_positions.of_error(caught.value, "p")

@@ -1,4 +1,4 @@
-"""YAML is edited, and nothing that people wrote is lost."""
+"""YAML is edited without losing anything of the user's."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize(("before", "after"), LISTS.values(), ids=LISTS)
-def test_an_item_goes_into_a_list(before: str, after: str) -> None:
+def test_an_item_is_added_to_a_list(before: str, after: str) -> None:
     assert item(before, ("resources",), "b", marker="r") == after
 
 
@@ -70,7 +70,7 @@ def test_an_item_can_be_the_first() -> None:
     assert item(text, ("resources",), "b", first=True) == "resources:\n- b\n# about a\n- a\n"
 
 
-def test_a_mapping_that_says_more_is_there_already() -> None:
+def test_a_mapping_with_more_keys_counts_as_present() -> None:
     text = "patches:\n- path: p.yaml\n  target:\n    kind: Deployment\n"
     assert item(text, ("patches",), {"path": "p.yaml"}) == text
 
@@ -83,7 +83,7 @@ def test_a_mapping_is_written_as_a_block() -> None:
     )
 
 
-def test_a_block_text_that_looks_like_a_comment_belongs_to_its_item() -> None:
+def test_a_block_scalar_that_looks_like_a_comment_belongs_to_its_item() -> None:
     text = "patches:\n- patch: |-\n    a\n    # b\n"
     assert item(text, ("patches",), {"path": "p"}).endswith("    # b\n- path: p\n")
 
@@ -94,7 +94,7 @@ def test_a_list_on_one_line_is_refused_with_its_place() -> None:
     assert str(caught.value.diagnostics[0].at) == "k.yaml:1:12"
 
 
-def test_what_is_not_a_list_is_refused() -> None:
+def test_a_value_that_is_not_a_list_is_refused() -> None:
     with pytest.raises(InputError, match="is not a list"):
         item("resources: a\n", ("resources",), "b")
 
@@ -144,17 +144,17 @@ def test_a_mapping_on_one_line_is_refused() -> None:
         value("resources:\n- {kind: A}\n", ("resources", 0, "webhooks"), {})
 
 
-def test_a_value_below_a_text_is_refused() -> None:
+def test_a_value_below_a_string_is_refused() -> None:
     with pytest.raises(InputError, match="`a` is not a mapping"):
         value("a: b\n", ("a", "c"), 1)
 
 
-def test_a_key_is_taken_away() -> None:
+def test_a_key_is_removed() -> None:
     text = yaml_edits.without_key(b"a: 1\nb:\n  c: 2\n# about d\nd: 3\n", "k.yaml", ("b",))
     assert text == b"a: 1\n# about d\nd: 3\n"
 
 
-def test_the_first_key_of_an_entry_is_taken_away() -> None:
+def test_the_first_key_of_an_entry_is_removed() -> None:
     text = (
         b"images:\n- digest: sha256:0\n\n  # about the name\n  name: a\n  newName: b\n- name: c\n"
     )
@@ -165,7 +165,7 @@ def test_the_first_key_of_an_entry_is_taken_away() -> None:
 @pytest.mark.parametrize(
     "text", [b"images: [{name: a, newTag: b}]\n", b"images:\n- {name: a, newTag: b}\n"]
 )
-def test_a_key_that_shares_its_line_is_neither_taken_away_nor_replaced(text: bytes) -> None:
+def test_a_key_that_shares_its_line_is_neither_removed_nor_replaced(text: bytes) -> None:
     keys = ("images", 0, "newTag")
     with pytest.raises(InputError, match="is on one line"):
         yaml_edits.without_key(text, "k.yaml", keys)
@@ -173,7 +173,7 @@ def test_a_key_that_shares_its_line_is_neither_taken_away_nor_replaced(text: byt
         yaml_edits.with_value(text, "k.yaml", keys, "c")
 
 
-def test_an_item_is_replaced_where_it_is() -> None:
+def test_an_item_is_replaced_in_place() -> None:
     text = b"resources:\n- a\n# about b\n- b\n"
     done = yaml_edits.with_replaced_item(text, "k.yaml", ("resources",), "b", "c")
     assert done == b"resources:\n- a\n# about b\n- c\n"
@@ -192,13 +192,13 @@ def test_one_document_of_a_file_is_edited() -> None:
         yaml_edits.in_document(text, "k.yaml", "D", change)
 
 
-def test_line_ends_stay_as_they_are() -> None:
+def test_line_endings_are_kept() -> None:
     assert item("a: 1\r\nresources:\r\n- a\r\n", ("resources",), "b").endswith("- a\r\n- b\r\n")
     assert item("resources:\n- a", ("resources",), "b") == "resources:\n- a\n- b\n"
 
 
 @pytest.mark.parametrize("text", ["", "---\n", "# words\n", "x: 1\n"])
-def test_nothing_is_a_mapping_too(text: str) -> None:
+def test_an_empty_document_is_a_mapping(text: str) -> None:
     assert documents.load(item(text, ("resources",), "b").encode(), "k").get("resources") == ["b"]
 
 
@@ -224,7 +224,7 @@ _VALUES = st.recursive(
         ("spec:\n  list:\n  - 5\n", "`spec.list[0]` is not a mapping", "k:3:5"),
     ],
 )
-def test_an_item_below_what_is_not_there_is_refused_at_its_place(
+def test_an_item_below_a_missing_key_is_refused_at_its_place(
     text: str, message: str, place: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -251,7 +251,7 @@ def commented(draw: Any) -> tuple[dict[str, Any], bytes, list[str]]:
 @pytest.mark.property
 @given(drawn=commented(), new=_VALUES)
 @settings(max_examples=300, deadline=None, derandomize=True)
-def test_an_edit_changes_what_it_says_and_loses_no_comment(
+def test_an_edit_only_changes_its_value_and_loses_no_comment(
     drawn: tuple[dict[str, Any], bytes, list[str]], new: Any
 ) -> None:
     value, text, comments = drawn
@@ -266,7 +266,7 @@ def test_an_edit_changes_what_it_says_and_loses_no_comment(
             assert [line for line in comments if line not in done.decode()] == []
 
 
-def test_an_item_becomes_a_comment_and_valid_again() -> None:
+def test_an_item_is_commented_out_and_uncommented() -> None:
     text = b"resources:\n- ../crd\n# About it.\n- ../prometheus\npatches: []\n"
     commented = yaml_edits.with_commented_item(text, "k", ("resources",), "../prometheus")
     assert commented == text.replace(b"- ../prom", b"#- ../prom")
@@ -274,12 +274,12 @@ def test_an_item_becomes_a_comment_and_valid_again() -> None:
     assert yaml_edits.with_commented_item(text, "k", ("resources",), "../other") == text
 
 
-def test_an_item_in_a_list_on_one_line_cannot_become_a_comment() -> None:
+def test_an_item_in_a_list_on_one_line_cannot_be_commented_out() -> None:
     with pytest.raises(InputError, match="on one line"):
         yaml_edits.with_commented_item(b"resources: [a, b]\n", "k", ("resources",), "a")
 
 
-def test_byte_order_mark_stays_at_the_start() -> None:
+def test_the_byte_order_mark_stays_at_the_start() -> None:
     done = yaml_edits.with_value("\ufeffa: 1\n".encode(), "k.yaml", ("b",), 2)
     assert done.decode() == "\ufeffa: 1\nb: 2\n"
     done = yaml_edits.with_value(done, "k.yaml", ("a",), 3)
@@ -294,7 +294,7 @@ def test_byte_order_mark_stays_at_the_start() -> None:
         ("a: 1\n# x\u2028b: 2\n".encode(), "k.yaml:2: `\\u2028` ends a line"),
     ],
 )
-def test_file_whose_lines_are_ambiguous_is_not_edited(data: bytes, said: str) -> None:
+def test_a_file_with_ambiguous_lines_is_not_edited(data: bytes, said: str) -> None:
     for change in (
         lambda: yaml_edits.with_value(data, "k.yaml", ("b",), 3),
         lambda: yaml_edits.without_key(data, "k.yaml", ("b",)),

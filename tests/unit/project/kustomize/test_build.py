@@ -1,4 +1,4 @@
-"""Overlays: order of work, places of errors, and what is refused."""
+"""Overlays: order of operations, places of errors, refused overlays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_resources_keep_the_places_of_their_files() -> None:
 
 
 @pytest.mark.parametrize("name", kustomize.FILE_NAMES)
-def test_each_name_of_a_kustomization_file_is_known(name: str) -> None:
+def test_every_field_of_a_kustomization_file_is_known(name: str) -> None:
     assert build({f"o/{name}": "resources: [a.yaml]\n", "o/a.yaml": CONFIG})
 
 
@@ -39,7 +39,7 @@ def test_null_sections_are_empty() -> None:
     assert build(overlay("resources:\n- a.yaml\npatches:\nimages: null\n", a_yaml=CONFIG))
 
 
-def test_folders_above_may_be_named_and_files_may_not() -> None:
+def test_parent_directories_can_be_named_and_files_cannot() -> None:
     files = {
         "o/kustomization.yaml": "resources: [../base]\n",
         "base/kustomization.yaml": "resources: [a.yaml]\n",
@@ -64,7 +64,7 @@ def test_local_configuration_is_not_an_object() -> None:
     assert len(build(overlay("resources: [a.yaml]", a_yaml=local + "---\n" + CONFIG))) == 1
 
 
-def test_one_folder_may_be_used_by_two_overlays() -> None:
+def test_one_directory_can_be_used_by_two_overlays() -> None:
     files = {
         "o/kustomization.yaml": "resources: [../a, ../b]\n",
         "a/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\n",
@@ -110,7 +110,7 @@ def test_one_folder_may_be_used_by_two_overlays() -> None:
         ("configurations: [c.yaml]\n", "is not a list of fields", 1),
     ],
 )
-def test_what_cannot_be_built_is_refused_at_its_line(text: str, message: str, line: int) -> None:
+def test_an_invalid_overlay_is_refused_at_its_line(text: str, message: str, line: int) -> None:
     with pytest.raises(InputError) as refused:
         build(overlay(text, a_yaml=CONFIG, c_yaml="odd: []\n"))
     assert message in refused.value.message
@@ -119,7 +119,7 @@ def test_what_cannot_be_built_is_refused_at_its_line(text: str, message: str, li
     assert at.line == line
 
 
-def test_unsupported_features_say_the_way_around() -> None:
+def test_unsupported_features_have_a_hint() -> None:
     with pytest.raises(InputError) as refused:
         build(overlay("transformers: [a]\n"))
     assert "--input -" in refused.value.hint
@@ -130,7 +130,7 @@ def test_two_kustomization_files_are_refused() -> None:
         build({"o/kustomization.yaml": "{}", "o/Kustomization": "{}"})
 
 
-def test_a_folder_without_one_is_not_an_overlay() -> None:
+def test_a_directory_without_a_kustomization_file_is_not_an_overlay() -> None:
     assert not kustomize.is_overlay({}.get, "o")
     with pytest.raises(InputError, match="has no kustomization file"):
         build({})
@@ -146,7 +146,7 @@ def test_a_folder_without_one_is_not_an_overlay() -> None:
         "{metadata: 5}",
     ],
 )
-def test_a_patch_leaves_a_resource_its_kind_and_name(patch: str) -> None:
+def test_a_patch_keeps_kind_and_name_of_a_resource(patch: str) -> None:
     text = f'resources: [a.yaml]\nnamePrefix: x-\npatches:\n- {{patch: "{patch}", target: {{}}}}\n'
     text = text.replace("target: {}", "target: {kind: ConfigMap}")
     with pytest.raises(InputError, match="without kind or name") as refused:
@@ -189,14 +189,14 @@ patches:
         ("'2024-01-15'", "2024-01-15"),
     ],
 )
-def test_scalars_are_read_as_kustomize_reads_them(text: str, value: Any) -> None:
+def test_scalars_are_read_as_in_kustomize(text: str, value: Any) -> None:
     config = CONFIG.replace("k: v", f"k: {text}")
     (found,) = build(overlay("resources: [a.yaml]", a_yaml=config))
     assert found["data"]["k"] == value
 
 
 @pytest.mark.parametrize("remote", ["https://a.b/c", "git@a.b:c", "github.com/a/b", "../c?ref=v1"])
-def test_what_must_be_fetched_is_refused_with_the_way_around(remote: str) -> None:
+def test_remote_resources_are_refused_with_a_hint(remote: str) -> None:
     with pytest.raises(InputError, match="is not a local path") as refused:
         build(overlay(f"resources: ['{remote}']\n"))
     assert "--input -" in refused.value.hint

@@ -24,7 +24,7 @@ from olmkit.project.kustomize.fields import FieldSpec, Lists
         ("a/b/c", False, {"a": {"b": 1}, "l": [{"x": 1}, {"x": 2}]}),
     ],
 )
-def test_a_field_is_changed_wherever_its_path_leads(
+def test_a_field_is_changed_in_every_place_of_its_path(
     path: str, create: bool, result: dict[str, Any]
 ) -> None:
     value: dict[str, Any] = {"a": {"b": 1}, "l": [{"x": 1}, {"x": 2}]}
@@ -32,7 +32,7 @@ def test_a_field_is_changed_wherever_its_path_leads(
     assert value == result
 
 
-def test_a_slash_may_be_part_of_a_step() -> None:
+def test_a_slash_can_be_part_of_a_step() -> None:
     assert fields.steps("metadata/annotations/a.b\\/c") == ("metadata", "annotations", "a.b/c")
 
 

@@ -18,7 +18,7 @@ def build(text: str, **files: bytes) -> dict[str, Any]:
     return value
 
 
-def test_names_end_in_the_hash_that_kustomize_gives() -> None:
+def test_names_end_with_the_hash_of_kustomize() -> None:
     # Recorded from kustomize 5.8.1.
     found = build(
         "configMapGenerator: [{name: config, files: [controller.yaml]}]",
@@ -30,7 +30,7 @@ def test_names_end_in_the_hash_that_kustomize_gives() -> None:
     assert found["data"] == {"secret": "b3Blbg=="}
 
 
-def test_options_come_from_both_places() -> None:
+def test_options_are_combined() -> None:
     found = build("""
 generatorOptions: {labels: {a: b}, disableNameSuffixHash: true}
 configMapGenerator:
@@ -55,7 +55,7 @@ def test_files_that_are_not_text_are_binary_data() -> None:
     assert found["binaryData"] == {"k": "/w=="}
 
 
-def test_generated_data_may_be_merged_into_what_is_there() -> None:
+def test_generated_data_can_be_merged_into_an_existing_object() -> None:
     text = """
 generatorOptions: {disableNameSuffixHash: true}
 configMapGenerator:
@@ -70,6 +70,6 @@ configMapGenerator:
 @pytest.mark.parametrize(
     "entry", ["{name: c, literals: [x]}", "{name: c, odd: 1}", "{name: c, options: {odd: 1}}"]
 )
-def test_odd_entries_are_refused(entry: str) -> None:
+def test_invalid_entries_are_refused(entry: str) -> None:
     with pytest.raises(InputError):
         build(f"configMapGenerator: [{entry}]")

@@ -51,7 +51,7 @@ def test_subjects_follow_their_account(
     assert bound.value["subjects"][0].get("namespace") == namespace
 
 
-def test_a_subject_of_an_unchanged_account_is_left_alone() -> None:
+def test_a_subject_of_an_unchanged_account_is_unchanged() -> None:
     bound = binding({"kind": "ServiceAccount", "name": "runner"})
     kustomize_names.rewrite([resource("ServiceAccount", "runner", "n"), bound], REFERENCES)
     assert bound.value["subjects"] == [{"kind": "ServiceAccount", "name": "runner"}]
@@ -65,7 +65,7 @@ def test_a_subject_of_an_unchanged_account_is_left_alone() -> None:
         ("example.com", "Role", "r"),
     ],
 )
-def test_a_role_is_meant_by_kind_and_group(group: str, kind: str, name: str) -> None:
+def test_a_role_is_identified_by_kind_and_group(group: str, kind: str, name: str) -> None:
     role = resource("Role", "r", "n")
     role.rename(name="my-r")
     bound = resource(
@@ -75,7 +75,7 @@ def test_a_role_is_meant_by_kind_and_group(group: str, kind: str, name: str) -> 
     assert bound.value["roleRef"]["name"] == name
 
 
-def test_names_in_another_namespace_are_not_meant() -> None:
+def test_names_in_another_namespace_are_other_objects() -> None:
     config = resource("ConfigMap", "c", "one")
     config.rename(name="my-c")
     pod = resource("Pod", "p", "two", spec={"volumes": [{"configMap": {"name": "c"}}]})

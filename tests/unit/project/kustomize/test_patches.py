@@ -1,4 +1,4 @@
-"""Which resources patches mean, and what they make of them."""
+"""The resources that patches select, and the result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def patched(entry: dict[str, Any], found: list[Resource]) -> list[Diagnostic]:
     return findings
 
 
-def test_a_patch_without_a_target_says_what_it_means() -> None:
+def test_a_patch_without_a_target_names_its_resource() -> None:
     found = resources(A, A.replace("name: a", "name: b"))
     patch = A.replace("{x: '1', w: '2'}", "{x: null, z: '3'}")
     assert patched({"patch": patch}, found) == []
@@ -38,7 +38,7 @@ def test_a_patch_without_a_target_says_what_it_means() -> None:
     ]
 
 
-def test_a_target_names_several() -> None:
+def test_a_target_selects_several_resources() -> None:
     found = resources(A, A.replace("name: a", "name: b"))
     entry = {
         "target": {"kind": "ConfigMap"},
@@ -48,14 +48,14 @@ def test_a_target_names_several() -> None:
     assert [one.value["data"]["x"] for one in found] == ["5", "5"]
 
 
-def test_a_target_that_means_nothing_is_reported() -> None:
+def test_a_target_that_matches_nothing_is_reported() -> None:
     entry = {"target": {"kind": "Secret"}, "patch": "[{op: remove, path: /data}]"}
     [finding] = patched(entry, resources(A))
     assert finding.rule == "PRJ121"
     assert str(finding.at) == "k.yaml:2:3"
 
 
-def test_a_resource_can_be_taken_away() -> None:
+def test_a_resource_can_be_deleted() -> None:
     found = resources(A)
     patched({"patch": A + "$patch: delete\n"}, found)
     assert found == []
@@ -78,7 +78,7 @@ def test_a_resource_can_be_taken_away() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused_at_its_place(entry: dict[str, Any], message: str) -> None:
+def test_an_invalid_patch_is_refused_at_its_place(entry: dict[str, Any], message: str) -> None:
     found = resources(A)
     with pytest.raises(InputError, match=message) as caught:
         patched(entry, found)
@@ -86,6 +86,6 @@ def test_what_cannot_be_is_refused_at_its_place(entry: dict[str, Any], message: 
     assert found[0].value["data"] == {"x": "1", "w": "2"}
 
 
-def test_options_that_are_off_are_none() -> None:
+def test_disabled_options_have_no_effect() -> None:
     entry = {"patch": A, "options": {"allowNameChange": False}}
     assert patched(entry, resources(A)) == []

@@ -57,14 +57,14 @@ def test_a_value_keeps_its_type() -> None:
     assert replaced("list.[name=x].v", source="n")["list"][0]["v"] == 80
 
 
-def test_a_part_of_a_text_is_replaced() -> None:
+def test_a_part_of_a_string_is_replaced() -> None:
     assert replaced("names.*", delimiter=".", index=0)["names"] == ["web.B.svc", "web.B"]
     assert replaced("names.1", delimiter=".", index=2)["names"][1] == "A.B.web"
     assert replaced("names.1", delimiter=".", index=9)["names"][1] == "A.B.web"
     assert replaced("names.1", delimiter=".", index=-1)["names"][1] == "web.A.B"
 
 
-def test_missing_fields_are_made_when_asked() -> None:
+def test_missing_fields_are_created_on_request() -> None:
     assert replaced("metadata.annotations.[a.b/c]", create=True)["metadata"]["annotations"] == {
         "a.b/c": "web"
     }
@@ -73,7 +73,7 @@ def test_missing_fields_are_made_when_asked() -> None:
 
 
 @pytest.mark.parametrize("path", ["none", "list.7.v", "list.[name=z].v", "names.x"])
-def test_missing_fields_are_refused_else(path: str) -> None:
+def test_missing_fields_are_otherwise_refused(path: str) -> None:
     with pytest.raises(InputError, match="unable to find field"):
         replaced(path)
 
@@ -87,12 +87,12 @@ def test_missing_fields_are_refused_else(path: str) -> None:
         ({"kind": "Service", "options": {"delimiter": "-", "index": 4}}, "has no part 4"),
     ],
 )
-def test_a_source_must_be_one_value(source: dict[str, Any], message: str) -> None:
+def test_a_source_must_be_exactly_one_value(source: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         kustomize_replacements.replace(resources(), {"source": source, "targets": []}, AT)
 
 
-def test_rejected_resources_are_left_alone() -> None:
+def test_rejected_resources_are_unchanged() -> None:
     found = resources()
     target: dict[str, Any] = {
         "select": {"version": "v1"},
@@ -116,7 +116,7 @@ def test_rejected_resources_are_left_alone() -> None:
         ("5", "list", "5"),
     ],
 )
-def test_a_field_keeps_the_type_that_it_has(value: str, path: str, wanted: object) -> None:
+def test_a_field_keeps_its_type(value: str, path: str, wanted: object) -> None:
     found = resources()
     target = {"select": {"kind": "Thing"}, "fieldPaths": [path], "options": {"create": True}}
     kustomize_replacements.replace(found, {"sourceValue": value, "targets": [target]}, AT)
@@ -131,7 +131,7 @@ def test_a_field_keeps_the_type_that_it_has(value: str, path: str, wanted: objec
         ({"source": {"kind": "Service"}, "sourceValue": "x", "path": "n"}, "one of `source`"),
     ],
 )
-def test_what_does_not_fit_its_place_is_refused(replacement: dict[str, Any], message: str) -> None:
+def test_a_value_of_a_wrong_type_is_refused(replacement: dict[str, Any], message: str) -> None:
     target = {"select": {"kind": "Thing"}, "fieldPaths": [replacement.pop("path")]}
     with pytest.raises(InputError, match=message):
         kustomize_replacements.replace(resources(), replacement | {"targets": [target]}, AT)

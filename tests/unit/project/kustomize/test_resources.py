@@ -1,4 +1,4 @@
-"""Resources and what selects them."""
+"""Resources and their selectors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_resource_remembers_its_names() -> None:
         ({"annotationSelector": "note!=x"}, False),
     ],
 )
-def test_a_selector_means_any_name_that_a_resource_had(
+def test_a_selector_matches_any_name_that_a_resource_had(
     selector: dict[str, str], matches: bool
 ) -> None:
     found = resource("old", "n", labels={"app": "web"}, annotations={"note": "x"})
@@ -64,7 +64,7 @@ def test_a_selector_means_any_name_that_a_resource_had(
     assert Selector.parse(selector, AT).matches(found) is matches
 
 
-def test_an_exact_selector_is_not_an_expression() -> None:
+def test_an_exact_selector_is_not_a_regular_expression() -> None:
     assert not Selector.parse({"name": "ol."}, AT, exact=True).matches(resource("old"))
     assert Selector.parse({"name": "old"}, AT, exact=True).matches(resource("old"))
 

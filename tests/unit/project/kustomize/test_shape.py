@@ -1,4 +1,4 @@
-"""What a kustomization may say, and what is refused with its place."""
+"""The fields of a kustomization, and refused ones with their places."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from olmkit.project.kustomize import shape as kustomize_shape
         "images: [{name: a, newTag: '1.10'}]\nsortOptions: {order: fifo}\n",
     ],
 )
-def test_a_kustomization_is_taken(text: str) -> None:
+def test_a_valid_kustomization_is_accepted(text: str) -> None:
     kustomize_shape.check(documents.load(text.encode(), "k.yaml"))
 
 
@@ -32,7 +32,7 @@ def test_a_kustomization_is_taken(text: str) -> None:
         ("\nimageTags: [{name: a}]\n", "into `--input -`", "2:1"),
     ],
 )
-def test_what_kustomize_alone_takes_has_its_place_and_a_way_out(
+def test_features_that_only_kustomize_supports_have_a_place_and_a_hint(
     text: str, hint: str, place: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -56,7 +56,7 @@ def test_what_kustomize_alone_takes_has_its_place_and_a_way_out(
         ("sortOptions: {order: fifo, by: x}\n", 'unknown field "by"', "1:28"),
     ],
 )
-def test_what_is_not_a_kustomization_is_refused_at_its_place(
+def test_an_invalid_kustomization_is_refused_at_its_place(
     text: str, message: str, place: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -74,7 +74,7 @@ def test_what_is_not_a_kustomization_is_refused_at_its_place(
         ("sortOptions: {legacySortOptions: {orderFirst: [a]}}\n", "legacySortOptions", "1:15"),
     ],
 )
-def test_what_kustomize_alone_builds_is_refused_with_a_way_out(
+def test_kustomizations_that_only_kustomize_builds_are_refused_with_a_hint(
     text: str, key: str, place: str
 ) -> None:
     with pytest.raises(InputError) as caught:

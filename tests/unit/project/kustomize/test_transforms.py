@@ -1,4 +1,4 @@
-"""What an overlay does to all its resources."""
+"""Transformations of an overlay for all its resources."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_images_are_changed(image: str, entry: dict[str, Any], result: str) -> N
     assert found.value["spec"]["containers"][0]["image"] == result
 
 
-def test_images_in_definitions_are_left_alone() -> None:
+def test_images_in_definitions_are_unchanged() -> None:
     found = resource("CustomResourceDefinition", spec={"containers": [{"image": "c:v1"}]})
     kustomize_transforms.set_images([found], {"name": "c", "newTag": "v2"}, AT, Lists())
     assert found.value["spec"]["containers"][0]["image"] == "c:v1"
@@ -66,7 +66,7 @@ def test_an_image_has_a_name_a_tag_and_a_digest(image: str, parts: tuple[str, st
     assert kustomize_transforms.split_image(image) == parts
 
 
-def test_namespaces_are_set_on_what_has_some() -> None:
+def test_namespaces_are_set_on_namespaced_resources() -> None:
     space, node, thing = resource("Namespace"), resource("Node"), resource("Thing", "a.io/v1")
     kustomize_transforms.set_namespace([space, node, thing], "n", Lists())
     assert space.value["metadata"] == {"name": "n"}
@@ -74,13 +74,13 @@ def test_namespaces_are_set_on_what_has_some() -> None:
     assert thing.value["metadata"] == {"name": "x", "namespace": "n"}
 
 
-def test_definitions_and_namespaces_have_no_prefix() -> None:
+def test_definitions_and_namespaces_get_no_prefix() -> None:
     kinds = [resource("CustomResourceDefinition"), resource("Namespace"), resource("Secret")]
     kustomize_transforms.add_affixes(kinds, "a-", "-z", Lists())
     assert [item.name for item in kinds] == ["x", "x", "a-x-z"]
 
 
-def test_labels_reach_selectors_when_they_should() -> None:
+def test_labels_are_added_to_selectors_on_request() -> None:
     found = resource("Deployment", "apps/v1", spec={"template": {}})
     specs = (kustomize_fields.LABELS, *kustomize_fields.SELECTORS)
     kustomize_transforms.add_pairs([found], {"a": "b"}, specs)

@@ -33,7 +33,7 @@ NAME = "{name: NAME, objref: {kind: Pod, name: p, apiVersion: v1}}"
 PORT = "{name: PORT, objref: {kind: Pod, name: p}, fieldref: {fieldpath: spec.port}}"
 
 
-def test_known_variables_are_replaced_where_they_may_be() -> None:
+def test_known_variables_are_replaced_where_they_are_allowed() -> None:
     found = build(f"[{NAME}, {PORT}]")
     assert found["spec"]["containers"][0]["args"] == ["--x=my-p/$(OTHER)", "$$(NAME)", 80]
     assert found["metadata"]["annotations"]["a"] == "$(NAME)"
@@ -45,7 +45,7 @@ def test_an_index_in_brackets_follows_the_name_of_a_list() -> None:
     assert found["spec"]["containers"][0]["args"][0] == "--x=my-p/$$(NAME)"
 
 
-def test_configurations_say_where_else_they_may_be() -> None:
+def test_configurations_add_more_places() -> None:
     found = build(f"[{NAME}]", text="configurations: [c.yaml]\n")
     assert found["metadata"]["annotations"]["a"] == "my-p"
 
@@ -60,6 +60,6 @@ def test_configurations_say_where_else_they_may_be() -> None:
         "{objref: {kind: Pod, name: p}}",
     ],
 )
-def test_a_variable_must_mean_one_text(variable: str) -> None:
+def test_a_variable_must_have_exactly_one_value(variable: str) -> None:
     with pytest.raises(InputError, match="variable"):
         build(f"[{variable}]")

@@ -82,7 +82,7 @@ def test_a_kind_has_types_a_reconciler_and_manifests(begun: Tree, templates: Tre
     assert api.is_namespaced
 
 
-def test_what_the_author_wrote_stays(begun: Tree, templates: Tree) -> None:
+def test_changes_of_the_user_are_kept(begun: Tree, templates: Tree) -> None:
     mine = begun.merge(
         {
             WIRING: begun.data(WIRING) + b"\n\ndef mine() -> None:\n    return  # mine\n",
@@ -96,21 +96,23 @@ def test_what_the_author_wrote_stays(begun: Tree, templates: Tree) -> None:
     assert b"mine: [1]  # kept\n" in tree.data("PROJECT")
 
 
-def test_twice_is_refused_and_forced_twice_changes_nothing(begun: Tree, templates: Tree) -> None:
+def test_a_repeated_kind_is_refused_and_force_twice_changes_nothing(
+    begun: Tree, templates: Tree
+) -> None:
     tree = added(begun, templates)
     with pytest.raises(ConfigurationError, match=r"has types of `Memcached` .* already"):
         added(tree, templates)
     assert added(tree, templates, force=True) == tree
 
 
-def test_force_writes_the_types_again(begun: Tree, templates: Tree) -> None:
+def test_force_overwrites_the_types(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates)
     path = "toy/api/v1alpha1/memcached.py"
     changed = tree.merge({path: b"# mine\n"})
     assert added(changed, templates, force=True).data(path) == tree.data(path)
 
 
-def test_an_image_makes_a_reconciler_that_works(begun: Tree, templates: Tree) -> None:
+def test_an_image_creates_a_reconciler_that_works(begun: Tree, templates: Tree) -> None:
     deploy = DeployImage(image="memcached:1.6", command=("m", '-"x'), port=11211, user=1001)
     tree = added(begun, templates, deploy=deploy)
     manager = tree.data(scaffold.MANAGER_FILE)
@@ -130,7 +132,7 @@ def test_an_image_makes_a_reconciler_that_works(begun: Tree, templates: Tree) ->
     }
 
 
-def test_one_kind_of_two_groups_has_two_images(begun: Tree, templates: Tree) -> None:
+def test_one_kind_in_two_groups_has_two_images(begun: Tree, templates: Tree) -> None:
     flag = b"multigroup: true\n"
     tree = begun.merge(Tree({"PROJECT": begun.data("PROJECT") + flag}))
     tree = added(tree, templates, deploy=DeployImage(image="one:1"))
@@ -145,7 +147,7 @@ def test_one_kind_of_two_groups_has_two_images(begun: Tree, templates: Tree) -> 
     assert b'environment.get("WEB_SITE_MEMCACHED_IMAGE", "")' in tree.data(WIRING)
 
 
-def test_a_command_keeps_its_words(begun: Tree, templates: Tree) -> None:
+def test_a_command_keeps_its_arguments(begun: Tree, templates: Tree) -> None:
     words = ("sh", '-c\n"', "\\ü\t{{kind}}\0")
     tree = added(begun, templates, deploy=DeployImage(image="nginx:1", command=words))
     code = ast.parse(tree.data("toy/reconcilers/memcached.py"))
@@ -171,7 +173,7 @@ def test_another_version_shares_the_kind_and_one_is_stored(begun: Tree, template
     assert len(listed(tree, "config/samples/kustomization.yaml")) == 2
 
 
-def test_several_groups_are_in_separate_folders(begun: Tree, templates: Tree) -> None:
+def test_several_groups_have_separate_directories(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates)
     with pytest.raises(ConfigurationError, match="`web-site` differs from it") as caught:
         added(tree, templates, group="web-site")
@@ -186,7 +188,7 @@ def test_several_groups_are_in_separate_folders(begun: Tree, templates: Tree) ->
     assert b"import Memcached as WebSiteV1alpha1Memcached\n" in tree.data(WIRING)
 
 
-def test_types_alone_and_a_controller_afterwards(begun: Tree, templates: Tree) -> None:
+def test_a_controller_can_be_added_after_the_types(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, controller=False)
     assert tree.data(WIRING) == begun.data(WIRING)
     tree = added(tree, templates, resource=False)
@@ -194,7 +196,7 @@ def test_types_alone_and_a_controller_afterwards(begun: Tree, templates: Tree) -
     assert project_of(tree).apis[0].has_controller
 
 
-def test_a_plural_and_a_scope_of_its_own_are_reported(begun: Tree, templates: Tree) -> None:
+def test_a_custom_plural_and_scope_are_reported(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, plural="caches", namespaced=False)
     types = tree.data("toy/api/v1alpha1/memcached.py")
     assert b"# +kubebuilder:resource:path=caches,scope=Cluster\n" in types
@@ -225,14 +227,14 @@ def test_a_plural_and_a_scope_of_its_own_are_reported(begun: Tree, templates: Tr
         ({"deploy": DeployImage(image='a"b')}, "is not an image"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_an_invalid_request_is_refused(
     begun: Tree, templates: Tree, how: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
         added(begun, templates, **how)
 
 
-def test_two_kinds_of_one_crd_are_refused(begun: Tree, templates: Tree) -> None:
+def test_two_kinds_with_one_crd_name_are_refused(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates)
     with pytest.raises(ConfigurationError, match=r"both would be `memcacheds\.cache\.x\.org`"):
         added(tree, templates, kind="Cache", plural="memcacheds")
@@ -248,7 +250,7 @@ def test_two_kinds_of_one_crd_are_refused(begun: Tree, templates: Tree) -> None:
         ("Memcacheds", "`memcacheds` is the plural of `Memcached` too"),
     ],
 )
-def test_a_kind_whose_names_another_has_is_refused(
+def test_a_kind_with_the_names_of_another_is_refused(
     begun: Tree, templates: Tree, kind: str, words: str
 ) -> None:
     tree = added(begun, templates)
@@ -259,25 +261,27 @@ def test_a_kind_whose_names_another_has_is_refused(
 @pytest.mark.parametrize(
     "kind", ["Image", "Container", "Labels", "Objects", "Self", "New", "Copy", "Wanted", "Status"]
 )
-def test_an_object_is_called_as_nothing_else_in_the_reconciler(
+def test_the_variable_of_an_object_has_a_unique_name_in_the_reconciler(
     begun: Tree, templates: Tree, kind: str
 ) -> None:
     deploy = DeployImage(image="nginx:1", port=80)
     tree = added(begun, templates, kind=kind, deploy=deploy)
     code = tree.data(f"toy/reconcilers/{scaffold.module_name(kind)}.py")
-    compile(code, kind, "exec")  # two parameters of one name are not a syntax error for `ast.parse`
+    compile(
+        code, kind, "exec"
+    )  # Two parameters with one name are not a syntax error for `ast.parse`.
     assert f"def deployment_for({kind.lower()}_object: {kind}, image: str)".encode() in code
     assert f"{kind.lower()}_object.spec.container_port".encode() in code
 
 
-def test_a_kind_process_leaves_the_test_of_the_process(begun: Tree, templates: Tree) -> None:
+def test_a_kind_named_process_keeps_the_test_of_the_process(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, kind="Process")
     tree = added(tree, templates, kind="Process", force=True)
     assert tree.data("tests/test_process.py") == begun.data("tests/test_process.py")
     assert b"ProcessReconciler" in tree.data("tests/test_process_reconciler.py")
 
 
-def test_overlays_that_are_gone_are_reported(begun: Tree, templates: Tree) -> None:
+def test_missing_overlays_are_reported(begun: Tree, templates: Tree) -> None:
     gone = {scaffold.DEFAULT_OVERLAY, "config/rbac/kustomization.yaml"}
     files = {path: content for path, content in begun.items() if path not in gone}
     notes = draft_of(Tree(files), templates).notes

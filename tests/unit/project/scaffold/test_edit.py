@@ -1,4 +1,4 @@
-"""What `edit` changes in a project, without changing what its author wrote."""
+"""What `edit` changes in a project, without changes to the user's code."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def edited(tree: Tree, templates: Tree, **what: Any) -> Tree:
     return tree.merge(draft.tree())
 
 
-def test_several_groups_are_allowed_and_forbidden(templates: Tree) -> None:
+def test_several_groups_are_enabled_and_disabled(templates: Tree) -> None:
     tree = edited(begun(templates), templates, multigroup=True)
     assert project_of(tree).is_multigroup
     assert edited(tree, templates, multigroup=True) == tree
     assert edited(tree, templates, multigroup=False) == begun(templates)
 
 
-def test_files_of_present_kinds_stay_where_they_are(templates: Tree) -> None:
+def test_files_of_existing_kinds_are_not_moved(templates: Tree) -> None:
     tree = begun(templates, TOY)
     [note] = scaffold_edit.edit(
         EditRequest(multigroup=True), project_of(tree), tree, templates
@@ -77,7 +77,7 @@ def test_files_of_present_kinds_stay_where_they_are(templates: Tree) -> None:
     [[], [TOY], [WORLD], [DEPLOY], [POD], [NODE], [TOY, NODE], [POD, WORLD, DEPLOY]],
     ids=lambda apis: "+".join(api.kind for api in apis) or "none",
 )
-def test_a_project_of_another_scope_is_one_that_was_begun_so(
+def test_a_project_with_a_changed_scope_equals_a_new_one(
     templates: Tree, apis: list[ApiRequest]
 ) -> None:
     wide, own = begun(templates, *apis), begun(templates, *apis, namespaced=True)
@@ -87,7 +87,7 @@ def test_a_project_of_another_scope_is_one_that_was_begun_so(
     assert edited(own, templates, namespaced=True) == own
 
 
-def test_roles_for_kinds_of_the_cluster_stay_there_and_are_bound(templates: Tree) -> None:
+def test_roles_for_cluster_scoped_kinds_are_kept_and_bound(templates: Tree) -> None:
     tree = begun(templates, TOY, WORLD, namespaced=True)
     bindings = list(documents.load_all(tree.data("config/rbac/role_binding.yaml"), "b"))
     assert [one.get("kind") for one in bindings] == ["RoleBinding", "ClusterRoleBinding"]
@@ -111,7 +111,7 @@ USED = 1  # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
 
 @pytest.mark.parametrize("head", ["", "\ufeff"], ids=["plain", "marked"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "dos"])
-def test_markers_of_the_author_get_the_namespace_where_they_can_have_one(
+def test_markers_of_the_user_get_the_namespace_if_they_can_have_one(
     templates: Tree, head: str, end: str
 ) -> None:
     text = (head + MARKERS).replace("\n", end).encode()
@@ -125,7 +125,7 @@ def test_markers_of_the_author_get_the_namespace_where_they_can_have_one(
     assert edited(own, templates, namespaced=False) == tree
 
 
-def test_install_modes_follow_the_scope_next_to_what_the_author_wrote(templates: Tree) -> None:
+def test_install_modes_follow_the_scope_and_other_lines_are_kept(templates: Tree) -> None:
     tree = begun(templates)
     mine = tree.data(BASE).replace(b"  installModes:\n", b"  installModes:  # mine\n")
     own = edited(tree.merge({BASE: mine}), templates, namespaced=True)
@@ -174,7 +174,7 @@ def test_the_image_is_set(templates: Tree, image: str, text: bytes) -> None:
     assert (b"newTag" in data) is (b"digest" not in data)
 
 
-def test_what_is_not_an_image_is_refused(templates: Tree) -> None:
+def test_an_invalid_image_is_refused(templates: Tree) -> None:
     with pytest.raises(ConfigurationError):
         edited(begun(templates), templates, image="Not An Image")
 
@@ -204,7 +204,7 @@ def test_an_official_image_of_docker_hub_is_not_the_operator(
     ("switch", "folder"),
     [("prometheus", "../prometheus"), ("network_policy", "../network-policy")],
 )
-def test_a_folder_is_switched_on_and_off_in_all_overlays(
+def test_a_directory_is_enabled_and_disabled_in_all_overlays(
     templates: Tree, switch: str, folder: str
 ) -> None:
     tree = begun(templates, TOY)
@@ -234,7 +234,7 @@ def test_a_project_of_kubebuilder_gets_a_scorecard_configuration(templates: Tree
     assert edited(off, templates, scorecard=True) == tree
 
 
-def test_the_overlay_of_the_bundle_need_not_be_there_yet(templates: Tree) -> None:
+def test_the_overlay_of_the_bundle_can_be_missing(templates: Tree) -> None:
     tree = begun(templates)
     lacking = (
         path for path in tree if not path.startswith(("config/scorecard/", "config/manifests/"))
@@ -244,7 +244,7 @@ def test_the_overlay_of_the_bundle_need_not_be_there_yet(templates: Tree) -> Non
     assert "config/manifests/kustomization.yaml" not in on
 
 
-def test_a_folder_that_the_project_lacks_cannot_be_switched_on(templates: Tree) -> None:
+def test_a_directory_that_the_project_lacks_cannot_be_enabled(templates: Tree) -> None:
     tree = begun(templates)
     without = Tree({path: tree[path] for path in tree if not path.startswith("config/prometheus")})
     with pytest.raises(ConfigurationError, match="no folder `config/prometheus`"):
@@ -252,7 +252,7 @@ def test_a_folder_that_the_project_lacks_cannot_be_switched_on(templates: Tree) 
     assert edited(without, templates, prometheus=False) == without
 
 
-def test_the_domain_changes_until_there_are_kinds(templates: Tree) -> None:
+def test_the_domain_can_be_changed_until_there_are_kinds(templates: Tree) -> None:
     assert project_of(edited(begun(templates), templates, domain="y.org")).domain == "y.org"
     tree = begun(templates, TOY)
     assert edited(tree, templates, domain="x.org") == tree
@@ -263,7 +263,7 @@ def test_the_domain_changes_until_there_are_kinds(templates: Tree) -> None:
 
 
 @pytest.mark.parametrize("language", ["helm", "ansible", "go"])
-def test_workflows_are_for_projects_in_python(templates: Tree, language: str) -> None:
+def test_workflows_are_only_for_projects_in_python(templates: Tree, language: str) -> None:
     tree = begun(templates)
     project = replace(project_of(tree), layout=(f"{language}.x/v1",))
     with pytest.raises(ConfigurationError, match=f"not for {language}"):
@@ -271,7 +271,7 @@ def test_workflows_are_for_projects_in_python(templates: Tree, language: str) ->
 
 
 @pytest.mark.parametrize("service", scaffold.CI)
-def test_a_workflow_runs_targets_that_exist_and_is_kept(templates: Tree, service: str) -> None:
+def test_a_workflow_runs_existing_targets_and_is_kept(templates: Tree, service: str) -> None:
     tree = begun(templates)
     with_workflow = edited(tree, templates, ci=service)
     [path] = set(with_workflow) - set(tree)

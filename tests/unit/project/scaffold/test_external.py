@@ -70,9 +70,7 @@ def entries(tree: Tree) -> list[Any]:
     return found
 
 
-def test_a_kind_of_kubernetes_has_a_reconciler_and_nothing_else(
-    begun: Tree, templates: Tree
-) -> None:
+def test_a_kind_of_kubernetes_only_has_a_reconciler(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, **POD)
     assert {path for path in tree if path not in begun} == {
         "tests/test_pod.py",
@@ -159,7 +157,7 @@ def test_a_kind_of_another_operator_needs_no_package(begun: Tree, templates: Tre
     ("domain", "group"),
     [(None, "cert-manager.x.org"), ("", "cert-manager"), ("io", "cert-manager.io")],
 )
-def test_a_package_alone_leaves_the_projects_domain(
+def test_a_package_alone_keeps_the_projects_domain(
     begun: Tree, templates: Tree, domain: str | None, group: str
 ) -> None:
     how = CERTIFICATE | {"external_domain": domain, "external_path": "example.com/certs/v1"}
@@ -167,7 +165,7 @@ def test_a_package_alone_leaves_the_projects_domain(
     assert (api.is_external, api.qualified_group) == (True, group)
 
 
-def test_a_group_may_be_written_with_its_domain(begun: Tree, templates: Tree) -> None:
+def test_a_group_can_include_its_domain(begun: Tree, templates: Tree) -> None:
     short = added(begun, templates, group="networking", version="v1", kind="Ingress")
     long = added(begun, templates, group="networking.k8s.io", version="v1", kind="Ingress")
     assert long == short
@@ -182,7 +180,7 @@ def test_a_group_may_be_written_with_its_domain(begun: Tree, templates: Tree) ->
     ],
     ids=["known", "said"],
 )
-def test_a_kind_of_the_cluster_is_watched_as_one(
+def test_a_cluster_scoped_kind_is_watched_in_the_cluster(
     begun: Tree, templates: Tree, how: dict[str, Any]
 ) -> None:
     tree = added(begun, templates, **how)
@@ -190,9 +188,7 @@ def test_a_kind_of_the_cluster_is_watched_as_one(
     assert b"namespaced=False," in tree.data(f"tests/test_{str(how['kind']).lower()}.py")
 
 
-def test_an_external_kind_may_have_the_name_of_what_modules_import(
-    begun: Tree, templates: Tree
-) -> None:
+def test_an_external_kind_can_have_the_name_of_an_import(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, **CERTIFICATE | {"kind": "Request"}, external_domain="io")
     assert b"class RequestReconciler:" in tree.data("toy/reconcilers/request.py")
 
@@ -204,7 +200,7 @@ def test_external_kinds_need_no_multigroup(begun: Tree, templates: Tree) -> None
     assert [api.has_types for api in project_of(tree).apis] == [False, True, False]
 
 
-def test_kinds_of_one_name_need_several_groups(begun: Tree, templates: Tree) -> None:
+def test_kinds_with_one_name_need_several_groups(begun: Tree, templates: Tree) -> None:
     own = TOY | {"kind": "Pod"}
     for first, second in ((POD, own | {"resource": True}), (own | {"resource": True}, POD)):
         tree = added(begun, templates, **first)
@@ -217,7 +213,7 @@ def test_kinds_of_one_name_need_several_groups(begun: Tree, templates: Tree) -> 
         assert b'.named("pod")' in wiring
 
 
-def test_own_kinds_of_a_group_that_kubernetes_has_too_stay_the_projects(
+def test_own_kinds_in_a_group_of_kubernetes_belong_to_the_project(
     begun: Tree, templates: Tree
 ) -> None:
     tree = added(begun, templates, **DEPLOYMENT, resource=True, controller=False)
@@ -228,7 +224,9 @@ def test_own_kinds_of_a_group_that_kubernetes_has_too_stay_the_projects(
     assert [api.qualified_group for api in project_of(tree).apis] == ["apps.x.org"]
 
 
-def test_twice_is_refused_and_forced_twice_changes_nothing(begun: Tree, templates: Tree) -> None:
+def test_a_repeated_kind_is_refused_and_force_twice_changes_nothing(
+    begun: Tree, templates: Tree
+) -> None:
     tree = added(begun, templates, **POD)
     with pytest.raises(ConfigurationError, match="has a controller already") as caught:
         added(tree, templates, **POD)
@@ -254,7 +252,7 @@ def test_a_project_for_one_namespace_has_roles_there(templates: Tree) -> None:
     assert b"namespace=" not in tree.data("toy/reconcilers/node.py")
 
 
-def test_a_wiring_that_is_gone_is_reported(begun: Tree, templates: Tree) -> None:
+def test_a_missing_wiring_is_reported(begun: Tree, templates: Tree) -> None:
     files = {path: content for path, content in begun.items() if path != WIRING}
     [note] = draft_of(Tree(files), templates, **POD).notes
     assert note.message == "`toy/wiring.py` does not exist, so nothing runs `PodReconciler`"
@@ -274,7 +272,7 @@ def test_a_wiring_that_is_gone_is_reported(begun: Tree, templates: Tree) -> None
         (CERTIFICATE | {"external_path": "a/b", "resource": True}, "an external kind"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_an_invalid_request_is_refused(
     begun: Tree, templates: Tree, how: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):

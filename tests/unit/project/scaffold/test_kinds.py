@@ -1,4 +1,4 @@
-"""What kinds may be called, and what their parts are called."""
+"""Valid names of kinds, and the names of their parts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def project(*apis: Api) -> Project:
     return config.parse(text.encode())
 
 
-def test_parts_of_a_kind_have_places_and_names() -> None:
+def test_parts_of_a_kind_have_paths_and_names() -> None:
     names = Names("src/toy", "toy", api(), multigroup=False)
     assert names.types_file == "src/toy/api/v1alpha1/toy.py"
     assert names.reconciler_file == "src/toy/reconcilers/toy.py"
@@ -40,7 +40,7 @@ def test_parts_of_a_kind_have_places_and_names() -> None:
     assert (names.group_prefix, names.version_prefix) == ("WebGames", "WebGamesV1alpha1")
 
 
-def test_several_groups_have_folders_of_their_own() -> None:
+def test_several_groups_have_their_own_directories() -> None:
     names = Names("toy", "toy", api(kind="Class"), multigroup=True)
     assert names.types_file == "toy/api/web_games/v1alpha1/class_.py"
     assert names.reconciler_file == "toy/reconcilers/web_games/class_.py"
@@ -54,13 +54,13 @@ def test_a_domain_or_a_path_makes_a_request_external() -> None:
     assert KindRequest(**names, external_path="a.org/b").is_external
 
 
-def test_a_variable_is_called_as_nothing_else_in_templates(templates: Tree) -> None:
+def test_a_variable_has_a_unique_name_in_templates(templates: Tree) -> None:
     assert scaffold_kinds.variable_of("Memcached", templates) == "memcached"
     assert scaffold_kinds.variable_of("Image", templates) == "image_object"
     assert scaffold_kinds.variable_of("Self", templates) == "self_object"
 
 
-def test_an_own_kind_is_found_and_keeps_its_plural() -> None:
+def test_an_existing_kind_is_found_and_keeps_its_plural() -> None:
     found = project(api(), api(version="v1"))
     assert scaffold_kinds.find(found, "web-games", "v1", "Toy") == 1
     assert scaffold_kinds.find(found, "web-games", "v2", "Toy") is None
@@ -78,14 +78,16 @@ def test_an_own_kind_is_found_and_keeps_its_plural() -> None:
         ("Toys", "Toy", "the plural of `Toy`"),
     ],
 )
-def test_names_that_a_group_has_once_clash_both_ways(one: str, other: str, words: str) -> None:
+def test_unique_names_of_a_group_conflict_in_both_directions(
+    one: str, other: str, words: str
+) -> None:
     for first, second in ((one, other), (other, one)):
         with pytest.raises(ConfigurationError, match=words):
             scaffold_kinds.check_clash(api(first), api(second))
     scaffold_kinds.check_clash(api("Toy"), api("Game"))
 
 
-def test_no_kind_may_hide_what_templates_import(templates: Tree) -> None:
+def test_no_kind_can_hide_an_import_of_templates(templates: Tree) -> None:
     imported = {
         name
         for path, content in templates.items()
@@ -95,5 +97,5 @@ def test_no_kind_may_hide_what_templates_import(templates: Tree) -> None:
         for name in line.partition(" import ")[2].split(", ")
         if name[:1].isupper()
     }
-    # Imported by the test of the process alone, which is about no kind.
+    # Only the test of the process imports it, which is independent of kinds.
     assert imported - scaffold_kinds.TAKEN_KINDS <= {"Flags", "Operator", "RunOperator"}

@@ -1,4 +1,4 @@
-"""A node that is short of CPU delays the start of an operator; nothing may end it meanwhile."""
+"""A node without enough CPU delays the start of an operator, which no probe must end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def manager(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_slow_start_is_not_ended_by_the_liveness_probe(root: Path, file: str) -> None:
+def test_a_slow_start_is_not_ended_by_the_liveness_probe(root: Path, file: str) -> None:
     container = manager((root / file).read_text())
     startup, liveness = container["startupProbe"], container["livenessProbe"]
     assert startup["httpGet"] == liveness["httpGet"]
@@ -35,7 +35,7 @@ def test_slow_start_is_not_ended_by_the_liveness_probe(root: Path, file: str) ->
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_probes_wait_for_a_process_that_gets_little_cpu(root: Path, file: str) -> None:
+def test_probes_wait_for_a_process_with_little_cpu(root: Path, file: str) -> None:
     container = manager((root / file).read_text())
     probes = [container[f"{name}Probe"] for name in ("startup", "liveness", "readiness")]
     assert all(one["timeoutSeconds"] >= 5 for one in probes)

@@ -1,4 +1,4 @@
-"""What follows the image of the operator, and what stays as its author wrote it."""
+"""What changes with the image of the operator, and what the user's changes keep."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def container_image(tree: Tree) -> object:
     return document.get("metadata", "annotations", "containerImage")
 
 
-def test_the_base_csv_and_the_makefile_follow(templates: Tree) -> None:
+def test_the_base_csv_and_the_makefile_change_with_it(templates: Tree) -> None:
     tree = with_image(begun(templates), templates, "quay.io/me/toy:v0.2.0")
     assert container_image(tree) == "quay.io/me/toy:v0.2.0"
     text = tree.data("Makefile").decode()
@@ -74,7 +74,7 @@ def test_the_makefile_of_a_new_project_has_its_image_and_version(
     assert "\nVERSION ?= 0.4.0\n" in later.data("Makefile").decode()
 
 
-def test_there_and_back_is_the_same(templates: Tree) -> None:
+def test_changing_back_restores_the_files(templates: Tree) -> None:
     old = begun(templates)
     tree = old
     for image in (f"quay.io/me/toy@{DIGEST}", "quay.io/me/toy:latest", "x.org/toy:v0.0.1"):
@@ -84,7 +84,7 @@ def test_there_and_back_is_the_same(templates: Tree) -> None:
 
 
 @pytest.mark.parametrize("image", ["quay.io/me/toy:latest", f"quay.io/me/toy@{DIGEST}"])
-def test_an_image_without_a_version_leaves_the_version(image: str) -> None:
+def test_an_image_without_a_version_keeps_the_version(image: str) -> None:
     text = operator_image.update_makefile(MAKEFILE, "x.org/toy", image)
     assert text.startswith(
         f"VERSION ?= 0.0.1\nIMG ?= {image}\nBUNDLE_IMG ?= quay.io/me/toy-bundle:v$"
@@ -101,11 +101,11 @@ def test_an_image_without_a_version_leaves_the_version(image: str) -> None:
         "all:\n",
     ],
 )
-def test_what_the_author_wrote_otherwise_stays(text: str) -> None:
+def test_other_lines_of_the_user_are_kept(text: str) -> None:
     assert operator_image.update_makefile(text, "x.org/toy", "x.org/toy:v2.0.0") == text
 
 
-def test_another_image_of_the_base_csv_stays(templates: Tree) -> None:
+def test_another_image_in_the_base_csv_is_kept(templates: Tree) -> None:
     tree = begun(templates)
     base = tree.data(BASE).replace(b"x.org/toy:v0.0.1", b"x.org/toy-mirror:v0.0.1")
     tree = with_image(tree.merge(Tree({BASE: base})), templates, "x.org/toy:v2.0.0")

@@ -1,4 +1,4 @@
-"""What `init` makes of what is there."""
+"""What `init` creates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def project_of(tree: Tree) -> Project:
     return config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
 
 
-def test_a_new_project_is_one_that_is_read(templates: Tree) -> None:
+def test_a_new_project_can_be_read(templates: Tree) -> None:
     draft = begun(templates)
     project = project_of(draft.tree())
     assert (project.name, project.domain, project.language) == (
@@ -42,7 +42,7 @@ def test_a_new_project_is_one_that_is_read(templates: Tree) -> None:
     assert "toy_operator/__main__.py" in draft.tree()
 
 
-def test_the_names_of_the_operators_image_go_where_manifests_take_them(templates: Tree) -> None:
+def test_the_names_of_the_operators_image_are_valid_in_manifests(templates: Tree) -> None:
     tree = begun(templates, image="quay.io:443/x/toy:v3").tree()
     assert b"newName: quay.io:443/x/toy\n  newTag: v3\n" in tree.data(scaffold.MANAGER_OVERLAY)
 
@@ -59,25 +59,23 @@ def test_the_names_of_the_operators_image_go_where_manifests_take_them(templates
         ("toy", "exa_mple", "`exa_mple` is not a domain"),
     ],
 )
-def test_names_that_cannot_be_are_refused(
-    templates: Tree, name: str, domain: str, words: str
-) -> None:
+def test_invalid_names_are_refused(templates: Tree, name: str, domain: str, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         scaffold.init(InitRequest(domain=domain, name=name), Tree(), templates)
 
 
-def test_a_keyword_is_not_a_name_of_a_module() -> None:
+def test_a_keyword_is_not_a_module_name() -> None:
     assert scaffold.module_name("class") == "class_"
     assert scaffold.module_name("Web-Site.x") == "web_site_x"
 
 
-def test_a_project_is_not_begun_over_another(templates: Tree) -> None:
+def test_an_existing_project_is_not_overwritten(templates: Tree) -> None:
     there = Tree({"Makefile": b"all:\n"})
     with pytest.raises(ConfigurationError, match="`Makefile` exists already"):
         scaffold.init(InitRequest(domain="example.com", name="toy"), there, templates)
 
 
-def test_a_file_that_is_there_is_kept_and_reported(templates: Tree) -> None:
+def test_an_existing_file_is_kept_and_reported(templates: Tree) -> None:
     there = Tree({"README.md": b"mine\n"})
     draft = scaffold.init(InitRequest(domain="example.com", name="toy"), there, templates)
     assert "README.md" not in draft.tree()
@@ -91,7 +89,7 @@ def test_a_file_that_is_there_is_kept_and_reported(templates: Tree) -> None:
         ("github.com/example/memcached-operator", "example.com", "86f835c3.example.com"),
     ],
 )
-def test_the_lease_is_named_as_kubebuilder_names_it(repo: str, domain: str, wanted: str) -> None:
+def test_the_lease_has_the_name_of_kubebuilder(repo: str, domain: str, wanted: str) -> None:
     assert scaffold.lock_name(repo, domain) == wanted
 
 

@@ -1,4 +1,4 @@
-"""Templates are files with names in them, and nothing else."""
+"""Templates are files that contain names and no code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEMPLATES = Tree(
 )
 
 
-def test_a_folder_is_filled_in_paths_too() -> None:
+def test_paths_of_a_directory_are_also_filled_in() -> None:
     made = template_files.folder(TEMPLATES, "init", {"package": "toy", "project": "toy-operator"})
     assert {path: file.data for path, file in made.items()} == {
         "PROJECT": b"toy-operator\n",
@@ -28,12 +28,12 @@ def test_a_folder_is_filled_in_paths_too() -> None:
     }
 
 
-def test_a_name_without_a_value_is_a_fault_of_the_template() -> None:
+def test_a_name_without_a_value_is_an_error_of_the_template() -> None:
     with pytest.raises(KeyError, match="missing"):
         template_files.file(TEMPLATES, "other/x", {})
 
 
-def test_all_templates_end_with_a_line_and_name_only_what_is_known(root: Path) -> None:
+def test_all_templates_end_with_a_newline_and_only_use_known_names(root: Path) -> None:
     templates = disk.read_tree(root / "olmkit/project/templates")
     assert templates
     for path, content in templates.items():

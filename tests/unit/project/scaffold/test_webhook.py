@@ -65,7 +65,9 @@ def resources(tree: Tree, path: str) -> Any:
     return documents.load(tree.data(path), path).get("resources")
 
 
-def test_one_kind_of_webhook_after_another_is_one_file(begun: Tree, templates: Tree) -> None:
+def test_the_kinds_of_webhooks_are_added_one_by_one_to_one_file(
+    begun: Tree, templates: Tree
+) -> None:
     tree = added(begun, templates, validation=True)
     path = "toy/webhooks/memcached_v1alpha1.py"
     assert b"class MemcachedValidator:" in tree.data(path)
@@ -79,9 +81,7 @@ def test_one_kind_of_webhook_after_another_is_one_file(begun: Tree, templates: T
     assert webhooks(tree) == {"defaulting": True, "validation": True, "webhookVersion": "v1"}
 
 
-def test_each_handler_has_a_test_next_to_what_the_author_wrote(
-    begun: Tree, templates: Tree
-) -> None:
+def test_each_handler_has_a_test_and_code_of_the_user_is_kept(begun: Tree, templates: Tree) -> None:
     path = "tests/test_memcached_v1alpha1_webhooks.py"
     tree = added(begun, templates, defaulting=True)
     assert b"MemcachedValidator" not in tree.data(path)
@@ -92,14 +92,16 @@ def test_each_handler_has_a_test_next_to_what_the_author_wrote(
     assert tree.data(path).count(b"\ndef test_") == 2
 
 
-def test_the_way_there_and_back_has_a_test_for_each_spoke(begun: Tree, templates: Tree) -> None:
+def test_the_round_trip_of_each_spoke_has_a_test(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, conversion=True)
     test = tree.data("tests/test_memcached_v1_conversion.py")
     assert b"from toy.conversions.memcached_v1 import from_hub, to_hub" in test
     assert "tests/test_memcached_v1alpha1_webhooks.py" not in tree
 
 
-def test_the_bundle_has_webhooks_and_the_default_overlay_none(begun: Tree, templates: Tree) -> None:
+def test_the_bundle_has_webhooks_and_the_default_overlay_has_none(
+    begun: Tree, templates: Tree
+) -> None:
     tree = added(begun, templates, defaulting=True, validation=True)
     assert resources(tree, "config/webhook/kustomization.yaml") == [
         "manifests.yaml",
@@ -133,7 +135,7 @@ def test_a_hub_is_stored_and_its_spokes_are_converted(begun: Tree, templates: Tr
     assert resources(tree, "config/webhook/kustomization.yaml") == ["service.yaml"]
 
 
-def test_without_webhooks_the_hub_alone_is_served(begun: Tree, templates: Tree) -> None:
+def test_without_webhooks_only_the_hub_is_served(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, conversion=True)
     patch = documents.load(tree.data("config/default/memcacheds_v1alpha1_only.yaml"), "p").value
     assert patch == [
@@ -143,7 +145,9 @@ def test_without_webhooks_the_hub_alone_is_served(begun: Tree, templates: Tree) 
     ]
 
 
-def test_twice_is_refused_and_forced_twice_changes_nothing(begun: Tree, templates: Tree) -> None:
+def test_a_repeated_webhook_is_refused_and_force_twice_changes_nothing(
+    begun: Tree, templates: Tree
+) -> None:
     how = {"conversion": True, "validation": True, "defaulting": True}
     tree = added(begun, templates, **how)
     with pytest.raises(ConfigurationError, match="has a webhook for defaulting already"):
@@ -160,7 +164,7 @@ def test_twice_is_refused_and_forced_twice_changes_nothing(begun: Tree, template
         ({"conversion": True, "spokes": ("v9",)}, "no version `v9`"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_an_invalid_request_is_refused(
     begun: Tree, templates: Tree, how: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
@@ -176,7 +180,7 @@ def test_one_version_needs_no_conversion(templates: Tree) -> None:
         added(tree, templates, conversion=True)
 
 
-def test_one_spoke_more_is_added_next_to_the_others(begun: Tree, templates: Tree) -> None:
+def test_another_spoke_is_added_to_the_existing_ones(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, conversion=True)
     request = ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)
     project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
@@ -202,7 +206,7 @@ def test_one_spoke_more_is_added_next_to_the_others(begun: Tree, templates: Tree
     ]
 
 
-def test_a_wiring_in_another_form_gets_a_report_of_what_it_lacks(
+def test_a_wiring_in_another_form_is_reported_with_the_missing_lines(
     begun: Tree, templates: Tree
 ) -> None:
     tree = added(begun, templates, conversion=True)
@@ -222,9 +226,7 @@ POD: dict[str, Any] = {"group": "core", "version": "v1", "kind": "Pod"}
 CERTIFICATE: dict[str, Any] = {"group": "cert-manager", "version": "v1", "kind": "Certificate"}
 
 
-def test_external_kinds_are_handed_to_webhooks_as_plain_manifests(
-    begun: Tree, templates: Tree
-) -> None:
+def test_webhooks_of_external_kinds_get_plain_manifests(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, **POD, defaulting=True)
     tree = added(tree, templates, **POD, validation=True)
     tree = added(tree, templates, **CERTIFICATE, defaulting=True, external_domain="io")
@@ -261,7 +263,7 @@ def test_external_kinds_are_handed_to_webhooks_as_plain_manifests(
     ]
 
 
-def test_a_known_external_kind_needs_no_domain_again(begun: Tree, templates: Tree) -> None:
+def test_a_known_external_kind_does_not_need_its_domain_again(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, **CERTIFICATE, defaulting=True, external_domain="io")
     tree = added(tree, templates, **CERTIFICATE, validation=True)
     assert webhooks(tree, 2) == {"defaulting": True, "validation": True, "webhookVersion": "v1"}

@@ -1,4 +1,4 @@
-"""Controllers in the module that people build their manager in."""
+"""Controllers in the module in which users build their manager."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def wired(draft: Draft, *, is_deploy: bool = False, **how: bool) -> str:
     return text
 
 
-def test_a_controller_comes_with_its_imports_once() -> None:
+def test_a_controller_is_added_with_its_imports_once() -> None:
     draft = draft_of(EMPTY)
     text = wired(draft)
     assert "from toy.api.v1.toy import Toy\n" in text
@@ -58,11 +58,11 @@ def test_a_controller_of_deployments_has_an_image_and_events() -> None:
     assert "manager.add(recorder, Group.SERVERS)\n" in text
 
 
-def test_a_kind_of_the_cluster_is_watched_as_one() -> None:
+def test_a_cluster_scoped_kind_is_watched_in_the_cluster() -> None:
     assert "GENERATION_CHANGED, namespaced=False)\n" in wired(draft_of(EMPTY), is_namespaced=False)
 
 
-def test_a_name_that_is_taken_gets_the_group_before_it() -> None:
+def test_a_name_in_use_gets_the_group_as_prefix() -> None:
     text = wired(draft_of("from other import Toy, ToyReconciler\n\n\n" + EMPTY))
     assert "import Toy as GamesV1Toy\n" in text
     assert ".build(GamesToyReconciler(manager.client)" in text
@@ -76,7 +76,7 @@ def test_an_external_kind_is_recognized_by_its_group() -> None:
     assert "toy.api" not in text
 
 
-def test_a_controller_that_is_there_is_kept_and_reported_when_forced() -> None:
+def test_an_existing_controller_is_kept_and_reported_with_force() -> None:
     draft = draft_of(wired(draft_of(EMPTY)), force=True)
     wired(draft)
     [note] = draft.notes
@@ -84,7 +84,7 @@ def test_a_controller_that_is_there_is_kept_and_reported_when_forced() -> None:
 
 
 @pytest.mark.parametrize("is_external", [False, True])
-def test_a_module_that_is_gone_is_reported(is_external: bool) -> None:
+def test_a_missing_module_is_reported(is_external: bool) -> None:
     draft = draft_of(None)
     if is_external:
         scaffold_wiring.add_external_controller(draft, names(), VALUES)
@@ -94,7 +94,7 @@ def test_a_module_that_is_gone_is_reported(is_external: bool) -> None:
     assert note.message == f"`{PATH}` does not exist, so nothing runs `ToyReconciler`"
 
 
-def test_a_module_without_the_function_is_refused_with_what_to_add() -> None:
+def test_a_module_without_the_function_is_refused_with_the_lines_to_add() -> None:
     with pytest.raises(InputError, match="no function `add_controllers`") as caught:
         wired(draft_of("x = 1\n"))
     assert "ToyReconciler" in caught.value.hint

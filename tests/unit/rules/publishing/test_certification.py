@@ -1,4 +1,4 @@
-"""Certification: what the pages of Red Hat Marketplace must be."""
+"""Certification: the required pages of Red Hat Marketplace."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Judge = Callable[[Mapping[str, Any]], tuple[Diagnostic, ...]]
         (PACKAGE, SOUND, 0),
         (PACKAGE, {}, 2),
         (PACKAGE, WRONG, 2),
-        ({}, WRONG, 0),  # elsewhere the annotations lead where their author wants
+        ({}, WRONG, 0),  # in other cases, the author chooses the pages
         ({}, {}, 0),
     ],
 )
-def test_pages_of_the_marketplace(
+def test_pages_of_the_marketplace_are_required(
     judge_publication: Judge, annotations: Any, csv: Any, count: int
 ) -> None:
     found = judge_publication({"annotations": annotations, "csv": csv})

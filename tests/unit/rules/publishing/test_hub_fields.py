@@ -23,14 +23,14 @@ from olmkit.rules.publishing import hub_fields
         "a@[127.0.0.1]",
     ],
 )
-def test_an_address_is_known(text: str) -> None:
+def test_an_address_is_valid(text: str) -> None:
     assert hub_fields.is_address(text)
 
 
 @pytest.mark.parametrize(
     "text", ["", "a", "a@", "@b", "a@b, c@d", "a b@c", "a@b>", "<a@b", "a..b@c", "a@b c"]
 )
-def test_what_is_not_an_address_is_refused(text: str) -> None:
+def test_another_string_is_not_an_address(text: str) -> None:
     assert not hub_fields.is_address(text)
 
 
@@ -46,7 +46,7 @@ def test_what_is_not_an_address_is_refused(text: str) -> None:
         "//h",
     ],
 )
-def test_a_request_uri_is_known(text: str) -> None:
+def test_a_request_uri_is_valid(text: str) -> None:
     assert hub_fields.is_request_uri(text)
 
 
@@ -54,14 +54,14 @@ def test_a_request_uri_is_known(text: str) -> None:
     "text",
     ["", "www.example.org", "https://a:port/", "https://a b/", "/%zz", "a\x01:b", "1a:b", ":a"],
 )
-def test_what_is_not_a_request_uri_is_refused(text: str) -> None:
+def test_another_string_is_not_a_request_uri(text: str) -> None:
     assert not hub_fields.is_request_uri(text)
 
 
 @pytest.mark.parametrize(
     "text", ["a" * 990, "a " * 490, "ü" * 990, '"' * 990, "a." * 490, "<" * 990]
 )
-def test_hostile_texts_take_little_time(text: str) -> None:
+def test_hostile_texts_are_read_fast(text: str) -> None:
     start = time.process_time()
 
     assert not hub_fields.is_address(text)

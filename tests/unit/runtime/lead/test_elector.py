@@ -1,4 +1,4 @@
-"""The elector in its thread: what ends leadership, and how soon."""
+"""The elector in its thread: what ends leadership, and how fast."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _holder(server: ApiServer) -> str:
     return str(lease["spec"]["holderIdentity"])
 
 
-def test_leader_renews_and_gives_back() -> None:
+def test_a_leader_renews_the_lease_and_releases_it() -> None:
     changes: list[bool] = []
 
     async def work(server: ApiServer, elector: ThreadedElector) -> None:
@@ -82,29 +82,29 @@ def test_leader_renews_and_gives_back() -> None:
     assert notes == ["me became leader", "me stopped leading"]
 
 
-def test_lease_that_another_took_ends_leadership_at_once() -> None:
+def test_a_lease_that_another_replica_took_ends_leadership_at_once() -> None:
     async def work(server: ApiServer, elector: ThreadedElector) -> None:
         lease = server.get("leases", "lock", "n") or {}
         lease["spec"] |= {"holderIdentity": "other", "leaseDurationSeconds": 60}
         server.put("leases", lease)
-        await elector.wait_until_lost()  # within the time that a test has, not at the deadline
+        await elector.wait_until_lost()  # within the time limit of a test, not at the deadline
         assert _holder(server) == "other"
 
     server = play(work, settings=_settings(renew_deadline=600, lease_duration=900))
-    assert _holder(server) == "other", "what is another's is not given back"
+    assert _holder(server) == "other", "the lease of another replica is not released"
 
 
-def test_server_that_hangs_does_not_carry_the_leader_over_its_deadline() -> None:
+def test_a_server_that_does_not_answer_ends_leadership_before_the_deadline() -> None:
     async def work(server: ApiServer, elector: ThreadedElector) -> None:
         server.plan = lambda _, __: 30.0
         began = time.monotonic()
         await elector.wait_until_lost()
-        assert time.monotonic() - began < 12, "before others may take the lease"
+        assert time.monotonic() - began < 12, "before other replicas can take the lease"
 
     play(work, settings=_settings(lease_duration=12.0, renew_deadline=1.0))
 
 
-def test_main_loop_that_is_stuck_is_ended_from_outside() -> None:
+def test_a_blocked_main_loop_is_ended_by_the_elector() -> None:
     ended = threading.Event()
 
     async def work(_: ApiServer, __: ThreadedElector) -> None:
@@ -115,7 +115,7 @@ def test_main_loop_that_is_stuck_is_ended_from_outside() -> None:
         assert ended.is_set()
 
     async def serve() -> None:
-        # The server needs a loop that is not stuck.
+        # The server needs a loop that is not blocked.
         server = ApiServer.of(RESOURCES)
         started = threading.Event()
         loop = asyncio.new_event_loop()
@@ -143,7 +143,7 @@ def test_main_loop_that_is_stuck_is_ended_from_outside() -> None:
     asyncio.run(serve())
 
 
-def test_connection_that_cannot_be_made_is_raised_to_who_waits() -> None:
+def test_an_impossible_connection_is_raised_to_the_caller() -> None:
     @asynccontextmanager
     async def connect() -> AsyncIterator[Any]:
         raise ConfigurationError("the certificate is none")
@@ -158,7 +158,7 @@ def test_connection_that_cannot_be_made_is_raised_to_who_waits() -> None:
     asyncio.run(story())
 
 
-def test_replica_that_waits_can_be_stopped() -> None:
+def test_a_waiting_replica_can_be_stopped() -> None:
     async def story() -> None:
         server = ApiServer.of(RESOURCES)
         server.denies = lambda access: access.resource == "leases"
@@ -177,7 +177,7 @@ def test_replica_that_waits_can_be_stopped() -> None:
 
 
 @pytest.mark.parametrize("turns", range(8))
-def test_replica_that_is_stopped_while_it_starts_elects_no_leader(turns: int) -> None:
+def test_a_replica_that_is_stopped_during_its_start_never_leads(turns: int) -> None:
     async def story() -> None:
         server = ApiServer.of(RESOURCES)
         async with server.serving():
@@ -197,7 +197,7 @@ def test_replica_that_is_stopped_while_it_starts_elects_no_leader(turns: int) ->
     asyncio.run(story())
 
 
-def test_mistakes_of_listeners_do_not_end_leadership() -> None:
+def test_exceptions_of_listeners_do_not_end_leadership() -> None:
     def listen(_: object) -> None:
         raise ValueError("a mistake")
 

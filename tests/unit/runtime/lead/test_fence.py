@@ -25,7 +25,7 @@ MANIFEST = {
 }
 
 
-def test_every_sort_of_write_is_held_back_and_reading_is_not() -> None:
+def test_every_kind_of_write_is_blocked_and_reading_is_not() -> None:
     async def story() -> None:
         async with (
             ApiServer.of([MAP]).serving() as server,
@@ -52,7 +52,7 @@ def test_every_sort_of_write_is_held_back_and_reading_is_not() -> None:
     asyncio.run(story())
 
 
-def test_elector_is_sure_for_a_renew_deadline_and_a_standby_is_not_asked() -> None:
+def test_an_elector_is_certain_for_a_renew_deadline_and_a_standby_is_not_checked() -> None:
     async def story() -> None:
         async with asyncio.timeout(20), ApiServer.of([LEASE, MAP]).serving() as server:
             config = ClusterConfig(server=server.url)
@@ -66,7 +66,7 @@ def test_elector_is_sure_for_a_renew_deadline_and_a_standby_is_not_asked() -> No
                     retry_period=0.1,
                 ),
             )
-            assert elector.may_write(), "who never led is not held back"
+            assert elector.may_write(), "a replica that never led is not blocked"
             async with HttpCluster(config) as cluster:
                 client = Manager(cluster, name="tests", elector=elector).client
                 await elector.acquire()

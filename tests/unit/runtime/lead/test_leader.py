@@ -1,4 +1,4 @@
-"""Electors against one lease whose server they share; clocks are handed in."""
+"""Electors with one lease on one server; tests set their clocks."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _try(lock: LeaseLock) -> bool:
     return asyncio.run(lock.try_once())
 
 
-def test_the_first_creates_the_lease_and_renews_it_with_one_request() -> None:
+def test_the_first_elector_creates_the_lease_and_renews_it_with_one_request() -> None:
     server, clock = _Server(), _Clock()
     lock = _lock(server, clock, "a")
     assert _try(lock)
@@ -104,17 +104,17 @@ def test_a_lease_is_respected_from_when_its_change_was_seen(skew: float) -> None
     first, second = _lock(server, clock, "a"), _lock(server, clock, "b", skew=skew)
     assert _try(first)
     clock.now = 100.0
-    assert not _try(second), "it may be renewed by a clock that we do not know"
+    assert not _try(second), "its holder can have another clock"
     clock.now = 114.0
     assert not _try(second)
     clock.now = 115.1
     assert _try(second)
     assert server.lease is not None
     assert server.lease["spec"]["leaseTransitions"] == 1
-    assert not _try(first), "the old leader sees that it lost"
+    assert not _try(first), "the old leader detects that it lost"
 
 
-def test_a_lease_that_is_renewed_is_respected_for_ever() -> None:
+def test_a_lease_that_is_renewed_is_always_respected() -> None:
     server, clock = _Server(), _Clock()
     first, second = _lock(server, clock, "a"), _lock(server, clock, "b")
     for step in range(100):
@@ -124,7 +124,7 @@ def test_a_lease_that_is_renewed_is_respected_for_ever() -> None:
     assert second.holder == "a"
 
 
-def test_a_released_lease_may_be_taken_at_once() -> None:
+def test_a_released_lease_can_be_taken_at_once() -> None:
     server, clock = _Server(), _Clock()
     first, second = _lock(server, clock, "a"), _lock(server, clock, "b")
     assert _try(first)
@@ -135,7 +135,7 @@ def test_a_released_lease_may_be_taken_at_once() -> None:
     assert _try(second)
 
 
-def test_lease_is_given_back_over_a_line_that_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_is_released_over_an_unreliable_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     server, clock = _Server(), _Clock()
     lock = _lock(server, clock, "a")
     assert _try(lock)
@@ -152,7 +152,7 @@ def test_lease_is_given_back_over_a_line_that_breaks(monkeypatch: pytest.MonkeyP
     assert server.lease["spec"]["holderIdentity"] == ""
 
 
-def test_only_the_holder_releases() -> None:
+def test_only_the_holder_releases_the_lease() -> None:
     server, clock = _Server(), _Clock()
     first, second = _lock(server, clock, "a"), _lock(server, clock, "b")
     assert _try(first)
@@ -161,7 +161,7 @@ def test_only_the_holder_releases() -> None:
     assert server.lease["spec"]["holderIdentity"] == "a"
 
 
-def test_an_unreachable_server_is_a_failed_try() -> None:
+def test_an_unreachable_server_is_a_failed_attempt() -> None:
     server, clock = _Server(), _Clock()
     lock = _lock(server, clock, "a")
     assert _try(lock)
@@ -173,8 +173,8 @@ def test_an_unreachable_server_is_a_failed_try() -> None:
 
 @pytest.mark.property
 @pytest.mark.parametrize("seed", range(20))
-def test_two_never_lead_at_one_time(seed: int) -> None:
-    """Each leads for at most the renew deadline after a success; the server comes and goes."""
+def test_two_replicas_never_lead_at_the_same_time(seed: int) -> None:
+    """Each leads for at most the renew deadline after a success, even with an unreachable server."""
     chance = random.Random(seed)
     server, clock = _Server(), _Clock()
     locks = {
@@ -207,12 +207,12 @@ def test_two_never_lead_at_one_time(seed: int) -> None:
         {"namespace": ""},
     ],
 )
-def test_times_that_cannot_work_are_refused(times: dict[str, Any]) -> None:
+def test_invalid_durations_are_refused(times: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         ElectionSettings(**{"name": "lock", "namespace": "n", **times})
 
 
-def test_others_never_think_a_lease_over_before_its_holder() -> None:
+def test_other_replicas_never_expire_a_lease_before_its_holder() -> None:
     server, clock = _Server(), _Clock()
     times: dict[str, Any] = {"lease_duration": 2.5, "renew_deadline": 2.2, "retry_period": 0.5}
     settings = ElectionSettings(name="lock", namespace="n", identity="a", **times)
@@ -222,7 +222,7 @@ def test_others_never_think_a_lease_over_before_its_holder() -> None:
     assert server.lease["spec"]["leaseDurationSeconds"] == 3
 
 
-def test_credentials_that_cannot_be_had_for_a_moment_are_a_failed_try(
+def test_temporarily_missing_credentials_are_a_failed_attempt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server, clock = _Server(), _Clock()

@@ -15,7 +15,7 @@ from olmkit.runtime.serve import certificates, self_signed
 
 
 def shake_hands(server: ssl.SSLContext, ca: bytes) -> str:
-    """The name in the certificate, verified by its own CA."""
+    """Return the name in the certificate, verified by its own CA."""
     here, there = socket.socketpair()
 
     def serve() -> None:
@@ -39,13 +39,13 @@ def write(folder: Path) -> tuple[Path, Path, bytes]:
     return folder / "tls.crt", folder / "tls.key", certificate
 
 
-def test_certificate_that_was_made_verifies_for_localhost(tmp_path: Path) -> None:
+def test_a_generated_certificate_is_valid_for_localhost(tmp_path: Path) -> None:
     certificate, key, ca = write(tmp_path)
     names = shake_hands(certificates.context(certificate, key), ca)
     assert names == "(('DNS', 'localhost'), ('IP Address', '127.0.0.1'))"
 
 
-def test_context_without_files_makes_its_own_and_leaves_no_file() -> None:
+def test_a_context_without_files_generates_a_certificate_and_leaves_no_file() -> None:
     assert certificates.context(None, None).minimum_version is ssl.TLSVersion.TLSv1_2
 
 
@@ -58,7 +58,7 @@ def test_files_that_are_not_a_pair_are_refused(tmp_path: Path) -> None:
         certificates.context(tmp_path / "missing", key)
 
 
-def test_renewed_files_are_used_and_broken_ones_are_not(tmp_path: Path) -> None:
+def test_renewed_files_are_used_and_invalid_ones_are_not(tmp_path: Path) -> None:
     certificate, key, _ = write(tmp_path)
     tls = certificates.context(certificate, key)
     registry = Registry()

@@ -1,4 +1,4 @@
-"""Who reads the metrics, and what they get."""
+"""The clients of the metrics server, and their answers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from olmkit.testing import clock
 
 @dataclass
 class Reviewer:
-    """The port's two reviews: `good` may read /metrics, `poor` may not, `down` gets no answer.
+    """The two reviews of the port: `good` can read /metrics, `poor` cannot, `down` gets no answer.
 
-    For `alone`, who asks has no credentials.
+    The client of `alone` has no credentials.
     """
 
     asked: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ def test_token_and_user_decide(header: str, verb: str, status: int, asked: int) 
     assert len(reviewer.asked) == asked
 
 
-def test_answers_are_kept_for_a_while() -> None:
+def test_reviews_are_cached_for_a_while() -> None:
     reviewer = Reviewer()
     access = AccessReviewer(cast("Cluster", reviewer))
 
@@ -91,7 +91,7 @@ def test_answers_are_kept_for_a_while() -> None:
     clock.run(work())
 
 
-def test_scrape_gives_series_of_the_registry_and_the_process() -> None:
+def test_a_scrape_has_the_series_of_the_registry_and_the_process() -> None:
     registry = Registry()
     registry.counter("things_total", "Things").inc(3)
 
@@ -123,7 +123,7 @@ def test_scrape_gives_series_of_the_registry_and_the_process() -> None:
     asyncio.run(work())
 
 
-def test_long_answers_are_compressed_when_asked_for() -> None:
+def test_long_answers_are_compressed_on_request() -> None:
     registry = Registry()
     family = registry.counter("things_total", "Things", ("name",))
     for number in range(100):

@@ -1,4 +1,4 @@
-"""What the kubelet gets."""
+"""The answers to the kubelet."""
 
 from __future__ import annotations
 
@@ -78,20 +78,20 @@ def ask(path: str, **checks: probes.Check) -> tuple[int, str]:
         ),
     ],
 )
-def test_paths_answer_as_the_kubelet_and_people_expect(path: str, status: int, text: str) -> None:
+def test_paths_answer_as_the_kubelet_and_users_expect(path: str, status: int, text: str) -> None:
     assert ask(path, ping=probes.ping, broken=broken) == (status, text)
 
 
-def test_path_without_checks_is_not_there() -> None:
+def test_a_path_without_checks_does_not_exist() -> None:
     assert ask("/readyz")[0] == 404
 
 
-def test_reason_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_reason_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert "secret" not in ask("/readyz", broken=broken)[1]
     assert caplog.records[-1].error == "secret words"  # type: ignore[attr-defined]
 
 
-def test_reason_is_reported_once_however_often_the_kubelet_asks(
+def test_the_reason_is_logged_once_for_any_number_of_requests(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     reasons = ["a", "a", "b", "b", "", "b"]
@@ -130,7 +130,7 @@ def test_readiness_follows_the_manager() -> None:
     asyncio.run(work())
 
 
-def test_informer_that_was_not_listed_is_named() -> None:
+def test_an_informer_without_its_first_list_is_named() -> None:
     async def work() -> None:
         cache = Cache(cast("Cluster", None))
         await probes.informers_synced(cache)()
@@ -141,7 +141,7 @@ def test_informer_that_was_not_listed_is_named() -> None:
     asyncio.run(work())
 
 
-def test_what_the_server_refuses_is_named_by_readiness_and_left_alone_by_liveness() -> None:
+def test_a_refused_watch_fails_readiness_and_not_liveness() -> None:
     async def work() -> None:
         cache = Cache(cast("Cluster", None))
         [(_, contact)] = cache.informer(POD).contacts()
@@ -160,7 +160,7 @@ def test_what_the_server_refuses_is_named_by_readiness_and_left_alone_by_livenes
     clock.run(work())
 
 
-def test_watch_that_cannot_be_kept_ends_the_life_of_the_process_after_a_while() -> None:
+def test_a_watch_that_cannot_be_kept_open_fails_liveness_after_a_while() -> None:
     async def work() -> None:
         cache = Cache(cast("Cluster", None))
         check = probes.watches_kept(cache, patience=60)

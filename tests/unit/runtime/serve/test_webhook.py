@@ -112,7 +112,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(bounded())
 
 
-def test_reviews_are_answered_with_200_whatever_the_answer(
+def test_reviews_are_always_answered_with_200(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     registry = Registry()
@@ -175,7 +175,7 @@ def test_conversions_have_a_path(tmp_path: Path) -> None:
     ],
     ids=["empty", "cut", "not utf-8", "deep", "no review", "text", "too large"],
 )
-def test_what_cannot_be_understood_gets_a_plain_error(
+def test_an_invalid_request_gets_a_plain_error(
     tmp_path: Path, body: Any, content_type: str, status: int, words: str
 ) -> None:
     async def work() -> None:
@@ -187,7 +187,7 @@ def test_what_cannot_be_understood_gets_a_plain_error(
     run(work)
 
 
-def test_body_that_is_not_what_its_headers_say_is_refused(
+def test_a_body_that_contradicts_its_headers_is_refused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def work() -> None:
@@ -220,7 +220,7 @@ def test_other_methods_and_paths_are_refused(
     run(work)
 
 
-def test_old_tls_is_not_spoken(tmp_path: Path) -> None:
+def test_old_versions_of_tls_are_refused(tmp_path: Path) -> None:
     old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     old.check_hostname = False
     old.verify_mode = ssl.CERT_NONE
@@ -250,7 +250,7 @@ def test_only_http_1_1_is_offered(tmp_path: Path) -> None:
     run(work)
 
 
-def test_renewed_certificate_is_shown_to_new_connections_of_the_same_listener(
+def test_a_renewed_certificate_is_used_for_new_connections_of_the_same_listener(
     tmp_path: Path,
 ) -> None:
     async def work() -> None:
@@ -267,7 +267,7 @@ def test_renewed_certificate_is_shown_to_new_connections_of_the_same_listener(
     run(work)
 
 
-def test_caller_without_a_certificate_is_refused_where_one_is_wanted(tmp_path: Path) -> None:
+def test_a_client_without_a_required_certificate_is_refused(tmp_path: Path) -> None:
     ca = tmp_path / "ca"
     ca.mkdir()
     files(ca)
@@ -280,7 +280,7 @@ def test_caller_without_a_certificate_is_refused_where_one_is_wanted(tmp_path: P
     run(work)
 
 
-def test_authority_that_is_not_a_certificate_is_refused(tmp_path: Path) -> None:
+def test_an_authority_that_is_not_a_certificate_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ca").write_text("no certificate")
     with pytest.raises(ConfigurationError, match="does not contain a CA certificate"):
         WebhookServer(
@@ -288,7 +288,7 @@ def test_authority_that_is_not_a_certificate_is_refused(tmp_path: Path) -> None:
         )
 
 
-def test_check_passes_once_it_listens(tmp_path: Path) -> None:
+def test_the_check_passes_once_the_server_listens(tmp_path: Path) -> None:
     async def work() -> None:
         async with serving(tmp_path) as server:
             await server.started()()
@@ -302,13 +302,13 @@ def test_check_passes_once_it_listens(tmp_path: Path) -> None:
         run(fresh.started())
 
 
-def test_certificate_that_has_expired_is_not_ready_and_says_so(tmp_path: Path) -> None:
+def test_an_expired_certificate_is_reported_as_not_ready(tmp_path: Path) -> None:
     async def work() -> None:
         async with serving(tmp_path) as server:
             lifetime = datetime.timedelta(minutes=-1)
             certificate, key = self_signed.make(lifetime=lifetime)
             (tmp_path / "tls.crt").write_bytes(certificate)
-            await server.started()()  # the one that is shown is another one yet
+            await server.started()()  # the server still uses another one
             (tmp_path / "tls.key").write_bytes(key)
             assert server.check_certificate()
             with pytest.raises(CheckFailed, match="not valid now: certificate has expired"):
@@ -319,7 +319,7 @@ def test_certificate_that_has_expired_is_not_ready_and_says_so(tmp_path: Path) -
     run(work)
 
 
-def test_handler_that_never_ends_is_given_up(
+def test_a_handler_that_never_ends_is_cancelled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(webhook, "_PATIENCE", 0.01)
@@ -344,7 +344,7 @@ def test_handler_that_never_ends_is_given_up(
     run(work)
 
 
-def test_paths_are_taken_once_and_begin_with_a_slash(tmp_path: Path) -> None:
+def test_paths_are_unique_and_begin_with_a_slash(tmp_path: Path) -> None:
     server = WebhookServer(("127.0.0.1", 0), files(tmp_path), registry=Registry())
     server.add(PATH, judge)
     with pytest.raises(ValueError, match="already"):
@@ -360,7 +360,9 @@ def test_paths_are_taken_once_and_begin_with_a_slash(tmp_path: Path) -> None:
         ({"TMPDIR": "/var/t"}, "/var/t/k8s-webhook-server/serving-certs"),
     ],
 )
-def test_certificate_is_where_olm_mounts_it(environment: dict[str, str], folder: str) -> None:
+def test_the_certificate_is_read_where_olm_mounts_it(
+    environment: dict[str, str], folder: str
+) -> None:
     found = webhook.default_files(environment)
     assert [str(path) for path in found.paths] == [f"{folder}/tls.crt", f"{folder}/tls.key"]
     assert not CertificateFiles(folder=Path("/nowhere")).exist

@@ -1,4 +1,4 @@
-"""What handlers say about objects, and what the API server gets."""
+"""The results of handlers, and the answers to the API server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Cache(CustomResource):
 
 
 class Filling:
-    """Sets a size that is missing."""
+    """Sets a missing size."""
 
     async def default(self, obj: Cache, _: AdmissionRequest) -> None:
         if "size" not in obj.spec.model_fields_set:
@@ -44,7 +44,7 @@ class Filling:
 
 
 class Judging:
-    """Says no to a change of the size downwards and to deletion by bob."""
+    """Refuses a smaller size and a deletion by bob."""
 
     async def validate_create(self, new: Cache, _: AdmissionRequest) -> Sequence[str] | None:
         return ["one pod has no redundancy"] if new.spec.size == 1 else None
@@ -112,7 +112,7 @@ DEFAULTING = webhook_admission.defaulting(Filling(), Cache)
 VALIDATING = webhook_admission.validating(Judging(), Cache)
 
 
-def test_defaults_come_back_as_a_patch_of_what_was_sent() -> None:
+def test_defaults_are_a_patch_of_the_sent_object() -> None:
     sent = cache(extra={"a": None})
     response = ask(review(new=sent), DEFAULTING)
     assert (response["uid"], response["allowed"], response["patchType"]) == (
@@ -124,7 +124,7 @@ def test_defaults_come_back_as_a_patch_of_what_was_sent() -> None:
     assert patches.json_patch(sent, patch_of(response))["spec"] == {"extra": {"a": None}, "size": 3}
 
 
-def test_default_in_a_part_that_was_not_sent_makes_the_part() -> None:
+def test_a_default_in_a_missing_field_creates_the_field() -> None:
     sent = cache()
     del sent["spec"]
     assert patch_of(ask(review(new=sent), DEFAULTING)) == [
@@ -132,16 +132,16 @@ def test_default_in_a_part_that_was_not_sent_makes_the_part() -> None:
     ]
 
 
-def test_nothing_to_change_gives_no_patch() -> None:
+def test_an_object_without_changes_has_no_patch() -> None:
     response = ask(review(new=cache(size=2)), DEFAULTING)
     assert response == {"uid": "u1", "allowed": True, "status": {"code": 200}}
 
 
-def test_deletion_has_nothing_to_default() -> None:
+def test_a_deletion_has_no_defaults() -> None:
     assert "patch" not in ask(review("DELETE", old=cache()), DEFAULTING)
 
 
-def test_plain_data_are_changed_in_place_and_compared() -> None:
+def test_plain_data_is_changed_in_place_and_compared() -> None:
     class Plain:
         async def default(self, obj: Manifest, _: AdmissionRequest) -> None:
             obj["spec"]["size"] = 5
@@ -156,7 +156,7 @@ def test_plain_data_are_changed_in_place_and_compared() -> None:
     assert sent["spec"] == {"size": 2}
 
 
-def test_each_handler_sees_what_the_one_before_made() -> None:
+def test_each_handler_sees_the_result_of_the_previous_one() -> None:
     async def double(request: AdmissionRequest) -> Verdict:
         assert request.object is not None
         size = request.object["spec"]["size"] * 2
@@ -169,7 +169,7 @@ def test_each_handler_sees_what_the_one_before_made() -> None:
     assert response["warnings"] == ["doubled", "doubled"]
 
 
-def test_patch_that_fits_nothing_is_a_fault_of_the_webhook() -> None:
+def test_a_patch_that_cannot_be_applied_is_an_error_of_the_webhook() -> None:
     async def wrong(_: AdmissionRequest) -> Verdict:
         return Verdict(patch=({"op": "remove", "path": "/nothing"},))
 
@@ -178,7 +178,7 @@ def test_patch_that_fits_nothing_is_a_fault_of_the_webhook() -> None:
     assert (response["allowed"], response["status"]["code"], failures) == (False, 500, [1])
 
 
-def test_answer_that_cannot_be_written_is_a_fault_of_the_webhook() -> None:
+def test_an_answer_that_cannot_be_written_is_an_error_of_the_webhook() -> None:
     async def wrong(_: AdmissionRequest) -> Verdict:
         return Verdict(patch=({"op": "add", "path": "/spec/size", "value": object()},))
 
@@ -187,7 +187,7 @@ def test_answer_that_cannot_be_written_is_a_fault_of_the_webhook() -> None:
     assert (response["allowed"], response["status"]["code"], failures) == (False, 500, [1])
 
 
-def test_one_warning_that_is_not_a_list_stays_one() -> None:
+def test_a_single_warning_does_not_need_a_list() -> None:
     class Careless(Judging):
         async def validate_create(self, new: Cache, _: AdmissionRequest) -> Sequence[str]:  # noqa: ARG002
             return "one pod has no redundancy"
@@ -196,7 +196,7 @@ def test_one_warning_that_is_not_a_list_stays_one() -> None:
     assert response["warnings"] == ["one pod has no redundancy"]
 
 
-def test_how_deep_an_object_is_does_not_matter_to_who_changes_nothing() -> None:
+def test_the_depth_of_an_object_does_not_matter_without_changes() -> None:
     class Anything(Judging):
         async def validate_create(self, new: Any, _: AdmissionRequest) -> None:  # noqa: ARG002
             return None
@@ -208,13 +208,13 @@ def test_how_deep_an_object_is_does_not_matter_to_who_changes_nothing() -> None:
     assert response["allowed"] is True
 
 
-def test_warnings_come_with_an_accepted_object() -> None:
+def test_warnings_are_returned_with_an_accepted_object() -> None:
     response = ask(review(new=cache()), VALIDATING)
     assert response["allowed"] is True
     assert response["warnings"] == ["one pod has no redundancy"]
 
 
-def test_refusal_names_the_field_and_keeps_its_warnings() -> None:
+def test_a_refusal_names_the_field_and_keeps_its_warnings() -> None:
     response = ask(review("UPDATE", new=cache(size=1), old=cache(size=2)), VALIDATING)
     assert response["allowed"] is False
     assert response["status"] == {
@@ -245,7 +245,7 @@ def test_refusal_names_the_field_and_keeps_its_warnings() -> None:
         ("CONNECT", None, None, "bob", True),
     ],
 )
-def test_operation_chooses_what_is_asked(
+def test_the_operation_decides_which_handler_runs(
     operation: str, new: Any, old: Any, user: str, allowed: bool
 ) -> None:
     response = ask(review(operation, new, old, user=user), VALIDATING)
@@ -255,12 +255,12 @@ def test_operation_chooses_what_is_asked(
         assert response["status"]["reason"] == "Forbidden"
 
 
-def test_operation_that_is_unknown_is_refused_with_400() -> None:
+def test_an_unknown_operation_is_refused_with_400() -> None:
     response = ask(review("PATCH", new=cache()), VALIDATING)
     assert (response["allowed"], response["status"]["code"]) == (False, 400)
 
 
-def test_first_refusal_is_the_answer_and_no_handler_runs_after_it() -> None:
+def test_the_first_refusal_is_the_answer_and_ends_the_handlers() -> None:
     async def never(_: AdmissionRequest) -> Verdict:
         raise AssertionError
 
@@ -275,14 +275,14 @@ def test_first_refusal_is_the_answer_and_no_handler_runs_after_it() -> None:
     assert failures == []
 
 
-def test_warning_of_several_lines_becomes_one() -> None:
+def test_a_warning_of_several_lines_becomes_one() -> None:
     async def warn(_: AdmissionRequest) -> Verdict:
         return Verdict(warnings=("first\n  second",))
 
     assert ask(review(new=cache()), warn)["warnings"] == ["first second"]
 
 
-def test_kind_of_another_library_says_in_its_own_words_what_does_not_fit() -> None:
+def test_a_kind_of_another_library_reports_its_own_errors() -> None:
     class Plain:
         @classmethod
         def from_manifest(cls, manifest: Manifest) -> Plain:
@@ -302,7 +302,7 @@ def test_kind_of_another_library_says_in_its_own_words_what_does_not_fit() -> No
     assert response["status"]["message"] == "the object cannot be read: no Cache"
 
 
-def test_refusal_without_words_has_some_all_the_same() -> None:
+def test_a_refusal_without_a_message_has_a_default_one() -> None:
     async def no(_: AdmissionRequest) -> Verdict:
         return Verdict(allowed=False, code=451)
 
@@ -331,14 +331,16 @@ def test_errors_refuse_with_their_code(
     assert ("webhook failed" in caplog.text) is (code == 500)
 
 
-def test_object_of_another_shape_is_refused_with_400_and_the_place() -> None:
+def test_an_object_of_a_wrong_type_is_refused_with_400_and_the_place() -> None:
     response = ask(review(new=cache(size="many")), VALIDATING)
     assert response["status"]["code"] == 400
     words = "the object cannot be read: spec.size: Input should be a valid integer"
     assert response["status"]["message"].startswith(words)
 
 
-def test_object_of_another_shape_is_not_defaulted_since_its_schema_says_it_better() -> None:
+def test_an_object_of_a_wrong_type_gets_no_defaults_because_its_schema_has_the_better_error() -> (
+    None
+):
     response = ask(review(new=cache(size="many")), DEFAULTING)
     assert response == {"uid": "u1", "allowed": True, "status": {"code": 200}}
 
@@ -358,7 +360,7 @@ def going(**spec: Any) -> Manifest:
     ],
     ids=["repaired", "its finalizer is taken away", "deleted"],
 )
-def test_what_does_not_fit_any_more_can_be_repaired_and_removed(
+def test_an_object_that_is_no_longer_valid_can_be_repaired_and_removed(
     operation: str, new: Any, old: Any, warnings: Any
 ) -> None:
     response = ask(review(operation, new, old, user="bob"), VALIDATING)
@@ -366,7 +368,7 @@ def test_what_does_not_fit_any_more_can_be_repaired_and_removed(
     assert response.get("warnings") == warnings
 
 
-def test_review_of_the_old_version_is_answered_in_it() -> None:
+def test_a_review_of_the_old_version_is_answered_in_it() -> None:
     asked = review(new=cache(), version="v1beta1")
     answer = asyncio.run(webhook_admission.answer(asked, [DEFAULTING], lambda: None))
     assert answer["apiVersion"] == "admission.k8s.io/v1beta1"
@@ -390,7 +392,7 @@ def test_review_of_the_old_version_is_answered_in_it() -> None:
         review(old="x"),
     ],
 )
-def test_what_is_not_a_review_is_reported(broken: Any) -> None:
+def test_an_invalid_review_is_reported(broken: Any) -> None:
     with pytest.raises(BadReview):
         ask(broken, VALIDATING)
 
@@ -402,5 +404,5 @@ def test_what_is_not_a_review_is_reported(broken: Any) -> None:
         (Cache.gvk, "/mutate-cache-example-com-v1-cache"),
     ],
 )
-def test_path_is_made_of_group_version_and_kind(gvk: GVK, path: str) -> None:
+def test_the_path_consists_of_group_version_and_kind(gvk: GVK, path: str) -> None:
     assert webhook_admission.webhook_path("mutate", gvk) == path

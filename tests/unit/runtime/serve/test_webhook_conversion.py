@@ -1,4 +1,4 @@
-"""From version to version: all objects or none, in order, each itself."""
+"""Conversions between versions: all objects or none, in order, with unchanged identity."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def ask(asked: Any, failures: list[int] | None = None) -> Any:
     return answer["response"]
 
 
-def test_objects_come_back_in_their_order() -> None:
+def test_objects_are_returned_in_their_order() -> None:
     response = ask(review(f"{GROUP}/v1", cache(a=1), cache("v2", b=2), cache(a=3)))
     assert response["result"] == {"status": "Success"}
     assert [one["spec"]["hub"] for one in response["convertedObjects"]] == [1, 2, 3]
     assert {one["apiVersion"] for one in response["convertedObjects"]} == {f"{GROUP}/v1"}
 
 
-def test_spoke_becomes_spoke_over_the_hub_and_stays_itself() -> None:
+def test_a_spoke_is_converted_to_a_spoke_through_the_hub() -> None:
     (found,) = ask(review(f"{GROUP}/v2", cache(a=1)))["convertedObjects"]
     assert found == {
         "apiVersion": f"{GROUP}/v2",
@@ -86,7 +86,7 @@ def test_spoke_becomes_spoke_over_the_hub_and_stays_itself() -> None:
     }
 
 
-def test_list_is_one_object_of_the_review() -> None:
+def test_a_list_is_one_object_of_the_review() -> None:
     listed = {"apiVersion": "v1", "kind": "List", "metadata": {}, "items": [cache(a=1), cache(a=2)]}
     (found,) = ask(review(f"{GROUP}/v1", listed))["convertedObjects"]
     assert [one["spec"] for one in found["items"]] == [{"hub": 1}, {"hub": 2}]
@@ -105,7 +105,9 @@ def test_list_is_one_object_of_the_review() -> None:
         (f"{GROUP}/v1", None, "not an object"),
     ],
 )
-def test_one_that_cannot_be_converted_is_why_none_is(wanted: str, broken: Any, words: str) -> None:
+def test_an_object_that_cannot_be_converted_fails_the_whole_review(
+    wanted: str, broken: Any, words: str
+) -> None:
     failures: list[int] = []
     response = ask(review(wanted, cache(a=1), broken), failures)
     assert response["convertedObjects"] == []
@@ -114,7 +116,7 @@ def test_one_that_cannot_be_converted_is_why_none_is(wanted: str, broken: Any, w
     assert failures == []
 
 
-def test_function_that_fails_is_reported_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_function_is_reported_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     failures: list[int] = []
     broken = cache()
     del broken["spec"]
@@ -124,7 +126,7 @@ def test_function_that_fails_is_reported_and_counted(caplog: pytest.LogCaptureFi
     assert "conversion failed" in caplog.text
 
 
-def test_object_that_cannot_be_written_is_reported_and_counted() -> None:
+def test_an_object_that_cannot_be_written_is_reported_and_counted() -> None:
     failures: list[int] = []
     response = ask(review(f"{GROUP}/v1", cache(a="strange")), failures)
     assert response["result"]["message"].startswith("the conversion webhook failed: TypeError(")
@@ -143,17 +145,17 @@ def test_object_that_cannot_be_written_is_reported_and_counted() -> None:
         review("v") | {"request": {"uid": "r", "objects": []}},
     ],
 )
-def test_what_is_not_a_review_is_reported(broken: Any) -> None:
+def test_an_invalid_review_is_reported(broken: Any) -> None:
     with pytest.raises(BadReview):
         ask(broken)
 
 
-def test_way_there_and_back_shows_what_is_lost() -> None:
+def test_a_round_trip_shows_lost_fields() -> None:
     before, after = conversions().there_and_back(cache(a=1), "v2")
     assert before["spec"] == after["spec"] == {"a": 1}
 
 
-def test_kinds_and_versions_are_given_once() -> None:
+def test_kinds_and_versions_are_unique() -> None:
     made = conversions()
     with pytest.raises(ValueError, match="already has a hub"):
         made.add(HUB)
@@ -171,7 +173,7 @@ def test_kinds_and_versions_are_given_once() -> None:
         ("Other", ["v1", "v2"], ["Other has 2 versions and no hub"]),
     ],
 )
-def test_crd_is_checked_for_versions_without_a_way(
+def test_versions_of_a_crd_without_a_conversion_are_reported(
     kind: str, versions: list[str], problems: list[str]
 ) -> None:
     crd: Manifest = {

@@ -1,4 +1,4 @@
-"""Informers over the wire: events in order, scopes, transforms, reading and ending."""
+"""Informers with a real connection: events in order, scopes, transforms, reads and ends."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def told(event: Event) -> str:
             return "?"
 
 
-def test_handlers_are_reported_in_order_after_the_store_changed() -> None:
+def test_handlers_get_events_in_order_after_the_store_changed() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         put(server, "a")
         informer = cache.informer(MAP)
@@ -101,7 +101,7 @@ def test_handlers_are_reported_in_order_after_the_store_changed() -> None:
     play(work)
 
 
-def test_list_after_a_lost_watch_tells_what_was_missed() -> None:
+def test_a_list_after_a_lost_watch_has_the_missed_changes() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         for name in ("gone", "same", "changed", "again"):
             put(server, name)
@@ -134,14 +134,14 @@ def test_list_after_a_lost_watch_tells_what_was_missed() -> None:
     play(work)
 
 
-def test_others_run_while_much_is_gone() -> None:
+def test_other_tasks_run_while_many_objects_are_deleted() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         names = [f"m{number}" for number in range(1000)]
         for name in names:
             put(server, name)
         informer = cache.informer(MAP)
         await informer.wait_for_sync()
-        turns: list[int] = []  # of the others, at each object that is reported as deleted
+        turns: list[int] = []  # the other tasks, at each object that is reported as deleted
         others = 0
 
         async def run_others() -> None:
@@ -169,7 +169,7 @@ def test_others_run_while_much_is_gone() -> None:
     play(work)
 
 
-def test_transform_runs_before_the_index_and_the_store() -> None:
+def test_a_transform_runs_before_the_index_and_the_store() -> None:
     def trim(raw: bytes) -> bytes:
         value = json.loads(raw)
         if value.get("data", {}).get("break"):
@@ -192,7 +192,7 @@ def test_transform_runs_before_the_index_and_the_store() -> None:
         assert kept is not None
         assert "data" not in kept.manifest()
         whole = await cache.get(MAP, Request("broken", "n"))
-        assert whole is not None, "a mistake in it hides no object"
+        assert whole is not None, "an exception in it hides no object"
         server.send_bookmarks()
         await asyncio.sleep(1)
         assert cache.informer(MAP).failures == []
@@ -200,7 +200,7 @@ def test_transform_runs_before_the_index_and_the_store() -> None:
     play(work, settings)
 
 
-def test_objects_of_built_in_kinds_say_what_they_are_after_a_list() -> None:
+def test_objects_of_built_in_kinds_have_their_kind_after_a_list() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         put(server, "a")
         found = await cache.get(MAP, KEY)
@@ -211,7 +211,7 @@ def test_objects_of_built_in_kinds_say_what_they_are_after_a_list() -> None:
     play(work)
 
 
-def test_named_namespaces_and_all_others_are_joined() -> None:
+def test_named_namespaces_and_all_others_are_combined() -> None:
     settings = CacheSettings(
         namespaces={ALL_NAMESPACES: Scope(label_selector="mine=yes"), "n": Scope()}
     )
@@ -230,7 +230,7 @@ def test_named_namespaces_and_all_others_are_joined() -> None:
     play(work, settings)
 
 
-def test_object_that_leaves_the_selector_is_deleted_for_the_cache() -> None:
+def test_an_object_that_leaves_the_selector_is_deleted_for_the_cache() -> None:
     settings = CacheSettings(scope=Scope(label_selector="mine=yes"))
 
     async def work(server: ApiServer, cache: Cache) -> None:
@@ -246,7 +246,7 @@ def test_object_that_leaves_the_selector_is_deleted_for_the_cache() -> None:
     play(work, settings)
 
 
-def test_resync_tells_everything_again_and_asks_nothing() -> None:
+def test_a_resync_repeats_all_objects_and_sends_no_request() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         put(server, "a")
         events: list[Event] = []
@@ -254,7 +254,7 @@ def test_resync_tells_everything_again_and_asks_nothing() -> None:
         await cache.synced_informer(MAP)
         before = len(server.requests)
         await asyncio.sleep(130)
-        assert len(server.requests) == before + 1, "the watch alone"
+        assert len(server.requests) == before + 1, "only the watch"
         again = [one for one in events if isinstance(one, UpdateEvent)]
         assert len(again) in (1, 2)
         assert all(one.old is one.new for one in again)
@@ -262,7 +262,7 @@ def test_resync_tells_everything_again_and_asks_nothing() -> None:
     play(work, CacheSettings(resync=100, watch_seconds=(3000, 3000)))
 
 
-def test_reading_what_is_not_watched_may_be_a_mistake() -> None:
+def test_reading_an_unwatched_kind_can_be_an_error() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         with pytest.raises(ConfigurationError, match="nothing watches `ConfigMap`"):
             await cache.get(MAP, KEY)
@@ -273,7 +273,7 @@ def test_reading_what_is_not_watched_may_be_a_mistake() -> None:
     play(work, CacheSettings(start_on_read=False))
 
 
-def test_read_that_waits_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_waiting_read_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         server.plan = lambda _, path: Fault.ERROR if "/configmaps" in path else None
         with pytest.raises(TimeoutError):
@@ -287,13 +287,13 @@ def test_read_that_waits_says_so(caplog: pytest.LogCaptureFixture) -> None:
     assert "cannot list" in said
 
 
-def test_read_of_what_the_server_refuses_says_so_and_later_succeeds() -> None:
+def test_a_read_that_the_server_refuses_is_an_error_and_later_succeeds() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         server.denies = lambda _: True
         for _ in range(2):
             with pytest.raises(Forbidden, match="cannot list resource"):
                 await cache.get(MAP, KEY)
-        await cache.wait_for_sync()  # no reason not to start the others
+        await cache.wait_for_sync()  # not a reason to not start the others
         assert [one.gvk for one in cache.unsynced()] == [MAP]
         put(server, "a")
         server.denies = lambda _: False
@@ -303,7 +303,7 @@ def test_read_of_what_the_server_refuses_says_so_and_later_succeeds() -> None:
     play(work)
 
 
-def test_reading_before_the_start_is_a_mistake() -> None:
+def test_reading_before_the_start_is_an_error() -> None:
     async def story() -> None:
         cache = Cache(None)  # type: ignore[arg-type]
         with pytest.raises(ConfigurationError, match="the cache is not running"):
@@ -312,7 +312,7 @@ def test_reading_before_the_start_is_a_mistake() -> None:
     asyncio.run(story())
 
 
-def test_indexes_come_before_the_start_and_once() -> None:
+def test_indexes_are_added_once_and_before_the_start() -> None:
     async def work(_: ApiServer, cache: Cache) -> None:
         cache.add_index(MAP, "x", lambda _: [])
         with pytest.raises(ConfigurationError, match="already has an index `x`"):
@@ -324,21 +324,21 @@ def test_indexes_come_before_the_start_and_once() -> None:
     play(work)
 
 
-def test_kind_that_is_not_needed_any_more_is_not_watched() -> None:
+def test_a_kind_that_is_no_longer_needed_is_not_watched() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         await cache.synced_informer(MAP)
         await asyncio.sleep(1)
         [collection] = server.collections.values()
         assert len(collection.watchers) == 1
         await cache.remove(MAP)
-        put(server, "a")  # wakes the server's side, which then sees that nothing listens
+        put(server, "a")  # wakes up the server's side, which then detects the closed connection
         await asyncio.sleep(1)
         assert list(cache.informers) == []
 
     play(work)
 
 
-def test_scope_of_a_kind_is_known_once_it_was_found() -> None:
+def test_the_scope_of_a_kind_is_known_after_its_discovery() -> None:
     async def work(_: ApiServer, cache: Cache) -> None:
         assert cache.is_namespaced("", "ConfigMap") is None
         await cache.synced_informer(MAP)
@@ -347,7 +347,7 @@ def test_scope_of_a_kind_is_known_once_it_was_found() -> None:
     play(work)
 
 
-def test_metadata_alone_is_a_copy_of_its_own() -> None:
+def test_metadata_alone_is_a_separate_copy() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         put(server, "a", data={"x": "1"})
         found = await cache.get(MAP, KEY, metadata_only=True)

@@ -1,4 +1,4 @@
-"""Cuts, compactions, deletions and re-creations at random: nothing is missed, nothing is late."""
+"""Random disconnects, compactions, deletions and recreations: nothing is missed or late."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PATIENCE = 0.005  # real seconds for sockets: both ends are in this loop
 
 
 def _size_changed(event: UpdateEvent) -> bool:
-    """A filter as authors write it: it knows nothing of UIDs."""
+    """A filter as authors write it: it ignores UIDs."""
     assert event.old is not None
     assert event.new is not None
     return event.old.manifest()["spec"] != event.new.manifest()["spec"]
@@ -51,7 +51,7 @@ def _size_changed(event: UpdateEvent) -> bool:
 
 @dataclass
 class World:
-    """A server, and a controller that notes which object and generation it saw last."""
+    """A server, and a controller that records the last object and generation that it saw."""
 
     server: ApiServer = field(default_factory=lambda: ApiServer.of([RESOURCE]))
     seen: dict[Request, tuple[str, int] | None] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class World:
             self.server.remove("things", name)
 
     def again(self, name: str) -> None:
-        """Another object under the same name, with the same spec and generation."""
+        """Create another object under the same name, with the same spec and generation."""
         old = self.server.get("things", name)
         self.drop(name)
         self.put(name, **(old["spec"] if old is not None else {"size": 1}))
@@ -110,7 +110,7 @@ async def controlled(
 
 
 def _shake(world: World, source: random.Random) -> None:
-    """What users do, some of it in one moment."""
+    """The changes of users, some of them at the same time."""
     for _ in range(source.randint(1, 4)):
         name = source.choice(NAMES)
         match source.randrange(4):
@@ -123,7 +123,7 @@ def _shake(world: World, source: random.Random) -> None:
 
 
 def _break(world: World, source: random.Random) -> None:
-    """What networks, proxies and etcd do."""
+    """The faults of networks, proxies and etcd."""
     match source.randrange(4):
         case 0:
             world.server.cut_watches()
@@ -159,7 +159,7 @@ def test_every_object_converges_soon_after_the_last_fault(seed: int) -> None:
     clock.run(story(), patience=PATIENCE)
 
 
-def test_what_changes_after_each_cut_is_seen_at_once_however_often_it_is_cut() -> None:
+def test_changes_after_each_disconnect_are_seen_at_once() -> None:
     async def story() -> None:
         async with controlled(World(), GENERATION_CHANGED) as world:
             await asyncio.sleep(1)
@@ -170,12 +170,12 @@ def test_what_changes_after_each_cut_is_seen_at_once_however_often_it_is_cut() -
                 await _until(lambda: not world.missing())
                 assert not world.missing(), f"after {number} cuts"
             listed = [one for one in world.server.accesses if one.verb == "list"]
-            assert len(listed) == 1, "a cut needs no list"
+            assert len(listed) == 1, "a disconnect needs no list"
 
     clock.run(story(), patience=PATIENCE)
 
 
-def test_day_of_an_idle_proxy_that_cuts_every_five_minutes() -> None:
+def test_a_day_of_an_idle_proxy_that_disconnects_every_five_minutes_needs_no_list() -> None:
     async def story() -> None:
         server = ApiServer.of([RESOURCE])
         events: list[Event] = []
@@ -198,7 +198,7 @@ def test_day_of_an_idle_proxy_that_cuts_every_five_minutes() -> None:
     clock.run(story(), patience=PATIENCE)
 
 
-def test_new_object_under_an_old_name_is_a_deletion_and_a_creation() -> None:
+def test_a_new_object_under_an_old_name_is_a_deletion_and_a_creation() -> None:
     async def story() -> None:
         events: list[Event] = []
         async with controlled(World()) as world:
@@ -213,13 +213,13 @@ def test_new_object_under_an_old_name_is_a_deletion_and_a_creation() -> None:
             told = [type(one).__name__ for one in events if _name(one) == "t0"]
             assert told == ["DeleteEvent", "CreateEvent"]
             [created] = [one for one in events if isinstance(one, CreateEvent)]
-            assert not created.initial, "it is handled with the priority of what happens now"
+            assert not created.initial, "it has the priority of a current change"
 
     clock.run(story(), patience=PATIENCE)
 
 
 async def _until(question: Callable[[], bool]) -> None:
-    """Ask until it is so, for the time in which all must have converged.
+    """Wait for a condition, within the time in which all objects must have converged.
 
     Each step gives sockets some real time, which a busy machine needs.
     """
@@ -236,8 +236,8 @@ def _name(event: Event) -> str:
     return found.key.name
 
 
-def test_kind_that_the_server_cannot_convert_is_read_soon_after_it_can() -> None:
-    """A `Retry-After` of half a minute is not waited for: the webhook may be this process."""
+def test_a_kind_that_the_server_cannot_convert_is_read_soon_after_it_can() -> None:
+    """A `Retry-After` of half a minute is not waited for: the webhook can be in this process."""
     words = (
         "storage is (re)initializing: conversion webhook for tests.example.com/v1, Kind=Thing "
         'failed: Post "https://x.default.svc:443/convert?timeout=30s": dial tcp: refused'
@@ -263,12 +263,12 @@ def test_kind_that_the_server_cannot_convert_is_read_soon_after_it_can() -> None
             assert not world.missing()
             assert not world.manager.cache.informer(THING).failures
             listed = [one for one in world.server.accesses if one.verb == "list"]
-            assert len(listed) == 1, "it is not listed: nothing was missed"
+            assert len(listed) == 1, "no list: nothing was missed"
 
     clock.run(story(), patience=PATIENCE)
 
 
-def test_first_list_that_the_server_cannot_convert_is_repeated() -> None:
+def test_a_first_list_that_the_server_cannot_convert_is_retried() -> None:
     async def story() -> None:
         world = World()
         left = [
@@ -290,7 +290,7 @@ def test_first_list_that_the_server_cannot_convert_is_repeated() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_watch_of_the_client_shows_the_state_soon_after_the_last_fault(seed: int) -> None:
+def test_a_watch_of_the_client_has_the_current_state_soon_after_the_last_fault(seed: int) -> None:
     source = random.Random(seed)
     world = World()
     shown: dict[Request, tuple[str, int]] = {}
@@ -306,11 +306,11 @@ def test_a_watch_of_the_client_shows_the_state_soon_after_the_last_fault(seed: i
                         assert is_known
                         del shown[key]
                     case _:
-                        # What was shown is changed, what was not is added.
+                        # Shown objects are changed, others are added.
                         assert (change.type is EventType.MODIFIED) == is_known
                         shown[key] = (metadata["uid"], metadata["generation"])
                 if source.random() < 0.2:
-                    await asyncio.sleep(source.choice([0, 0.3]))  # a caller that is slow
+                    await asyncio.sleep(source.choice([0, 0.3]))  # a slow caller
 
     async def scenario() -> None:
         for name in NAMES[::2]:
@@ -332,7 +332,7 @@ def test_a_watch_of_the_client_shows_the_state_soon_after_the_last_fault(seed: i
     clock.run(scenario(), patience=PATIENCE)
 
 
-def test_a_watch_of_the_client_begins_again_after_its_version_is_forgotten() -> None:
+def test_a_watch_of_the_client_restarts_after_its_version_is_forgotten() -> None:
     """410 as the answer to the watch, and 410 within it, as an event."""
     world = World()
     seen: list[tuple[EventType, str]] = []

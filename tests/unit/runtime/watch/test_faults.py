@@ -30,7 +30,7 @@ from olmkit.testing.faults import Fault
 
 THING = GVK(group="tests.example.com", version="v1", kind="Thing")
 RESOURCE = Resource(gvk=THING, plural="things", subresources=frozenset({"status"}))
-_PATIENCE = 1800.0  # of the clock's seconds; none of them is waited for
+_PATIENCE = 1800.0  # simulated seconds; no test waits for them
 
 
 def _gone() -> Refusal:
@@ -47,7 +47,7 @@ def _broken() -> Refusal:
 
 @dataclass
 class World:
-    """A server, and a controller that notes which state of each object it saw last."""
+    """A server, and a controller that records the last state of each object that it saw."""
 
     server: ApiServer
     serving: AsyncExitStack = field(default_factory=AsyncExitStack)
@@ -68,7 +68,7 @@ class World:
             self.server.remove("things", name)
 
     def shake(self) -> None:
-        """Change, make, delete, and delete and make again."""
+        """Change, create, delete, and delete and recreate objects."""
         self.put("changed", size=2)
         self.put("made", size=1)
         self.drop("deleted")
@@ -92,7 +92,7 @@ class World:
         return await self.held() == truth and self.seen == expected
 
     async def settle(self) -> None:
-        """Until the cache equals the server, and all was reconciled as it is."""
+        """Wait until the cache equals the server, and all objects were reconciled."""
         loop = asyncio.get_running_loop()
         end = loop.time() + _PATIENCE
         while not await self.is_settled():
@@ -113,7 +113,7 @@ class World:
 async def watched(
     world: World, credentials: ClusterCredentials | None = None, *, streaming: bool = False
 ) -> AsyncIterator[World]:
-    """The world with the controller running, once it has seen what there is."""
+    """The world with the running controller, once it has seen the existing objects."""
     for name in ("same", "changed", "deleted", "again"):
         world.put(name, size=1)
     await world.up()
@@ -134,7 +134,7 @@ async def watched(
 
 
 def once(world: World, verb: str, *answers: Refusal | Fault | float) -> None:
-    """The next requests of that verb get these answers."""
+    """The next requests with that verb get these answers."""
     left = list(answers)
 
     def plan(method: str, path: str) -> Refusal | Fault | float | None:
@@ -235,7 +235,7 @@ async def server_restarts_without_history(world: World) -> None:
 
 
 async def server_comes_back_from_a_backup(world: World) -> None:
-    """Its versions are behind those that were seen."""
+    """Its resource versions are older than those that were seen."""
     await world.down()
     world.server.compact()
     world.server.version -= 90
@@ -278,13 +278,13 @@ async def lists_come_from_a_server_that_lags(world: World) -> None:
     ],
     ids=lambda fault: fault.__name__,
 )
-def test_nothing_is_missed_when(fault: Break, streaming: bool) -> None:
+def test_nothing_is_missed_after_each_fault(fault: Break, streaming: bool) -> None:
     async def story() -> None:
         async with watched(World(ApiServer.of([RESOURCE])), streaming=streaming) as world:
             await fault(world)
             world.shake()
             await world.settle()
-            # And it continues.
+            # The cache continues.
             world.server.plan = None
             world.put("later", size=1)
             await world.settle()
@@ -292,7 +292,7 @@ def test_nothing_is_missed_when(fault: Break, streaming: bool) -> None:
     clock.run(story(), patience=0.001)
 
 
-def test_what_is_there_is_streamed_and_nothing_is_listed() -> None:
+def test_existing_objects_are_streamed_without_a_list() -> None:
     async def story() -> None:
         async with watched(World(ApiServer.of([RESOURCE])), streaming=True) as world:
             await history_is_forgotten(world)
@@ -303,7 +303,7 @@ def test_what_is_there_is_streamed_and_nothing_is_listed() -> None:
 
 
 @pytest.mark.parametrize("how", ["refused", "ignored"])
-def test_server_that_streams_no_lists_is_listed(how: str) -> None:
+def test_a_server_without_streaming_lists_is_listed(how: str) -> None:
     async def story() -> None:
         world = World(ApiServer.of([RESOURCE]))
 
@@ -322,7 +322,7 @@ def test_server_that_streams_no_lists_is_listed(how: str) -> None:
     clock.run(story(), patience=0.001)
 
 
-def test_overloaded_server_is_not_listed() -> None:
+def test_an_overloaded_server_is_not_listed() -> None:
     async def story() -> None:
         async with watched(World(ApiServer.of([RESOURCE]))) as world:
             before = len([one for one in world.server.accesses if one.verb == "list"])
@@ -335,7 +335,7 @@ def test_overloaded_server_is_not_listed() -> None:
     clock.run(story(), patience=0.001)
 
 
-def test_token_that_rotates_is_read_again(tmp_path: Path) -> None:
+def test_a_rotated_token_is_read_again(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("one")
 
@@ -353,7 +353,7 @@ def test_token_that_rotates_is_read_again(tmp_path: Path) -> None:
     clock.run(story(), patience=0.001)
 
 
-def test_pages_are_read_again_when_their_token_expires() -> None:
+def test_pages_are_read_again_if_their_token_expires() -> None:
     async def story() -> None:
         world = World(ApiServer.of([RESOURCE]))
         for number in range(600):
@@ -396,7 +396,9 @@ ANSWERS: list[Callable[[], Refusal | Fault | float]] = [
 @pytest.mark.property
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(STEPS, max_size=12))
-def test_cache_equals_the_server_after_any_mixture(steps: list[tuple[Any, ...]]) -> None:
+def test_the_cache_equals_the_server_after_any_mixture_of_faults(
+    steps: list[tuple[Any, ...]],
+) -> None:
     async def story() -> None:
         async with watched(World(ApiServer.of([RESOURCE]))) as world:
             for step in steps:

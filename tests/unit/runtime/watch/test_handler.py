@@ -22,7 +22,7 @@ from olmkit.testing import clock
 
 
 class _Queue:
-    """Records what is added."""
+    """Records added requests."""
 
     def __init__(self) -> None:
         self.added: list[tuple[str, int | None]] = []
@@ -65,11 +65,11 @@ def _asked(handles: handler.Handler, event: Event) -> list[tuple[str, int | None
         (GenericEvent(_object()), [("n/a", None)]),
     ],
 )
-def test_an_event_asks_for_its_object(event: Event, added: list[tuple[str, int | None]]) -> None:
+def test_an_event_requests_its_object(event: Event, added: list[tuple[str, int | None]]) -> None:
     assert _asked(EnqueueObject(), event) == added
 
 
-def test_a_priority_that_the_author_chose_stays() -> None:
+def test_a_priority_of_the_author_is_kept() -> None:
     event = CreateEvent(_object(), initial=True)
     assert _asked(EnqueueObject(priority=3), event) == [("n/a", 3)]
 
@@ -97,13 +97,13 @@ def test_an_owner_matches_by_group_and_kind(
     assert [key for key, _ in _asked(handles, event)] == added
 
 
-def test_an_owner_without_namespace_is_asked_for_without_one() -> None:
+def test_a_cluster_scoped_owner_is_requested_without_a_namespace() -> None:
     handles = EnqueueOwner(group="cache.example.com", kind="Memcached", namespaced=False)
     event = CreateEvent(_object(ownerReferences=[_owner("m", controller=True)]))
     assert _asked(handles, event) == [("m", None)]
 
 
-def test_an_owner_with_unknown_scope_gets_events_of_its_objects_alone(
+def test_an_owner_with_unknown_scope_only_gets_events_of_its_objects(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     handles = EnqueueOwner(group="cache.example.com", kind="Memcached", namespaced=None)
@@ -115,7 +115,7 @@ def test_an_owner_with_unknown_scope_gets_events_of_its_objects_alone(
     assert "scope of the owner's kind is not known" in caplog.text
 
 
-def test_an_owner_that_lost_its_child_hears_of_it() -> None:
+def test_an_owner_that_lost_its_child_gets_an_event() -> None:
     handles = EnqueueOwner(group="cache.example.com", kind="Memcached")
     event = UpdateEvent(
         _object(ownerReferences=[_owner("before", controller=True)]),
@@ -124,13 +124,13 @@ def test_an_owner_that_lost_its_child_hears_of_it() -> None:
     assert [key for key, _ in _asked(handles, event)] == ["n/before", "n/after"]
 
 
-def test_a_mapping_is_asked_for_old_and_new_and_repeats_nothing_within_each() -> None:
+def test_a_mapping_runs_for_old_and_new_and_repeats_no_request_of_each() -> None:
     handles = EnqueueMapped(lambda snapshot: [Request(snapshot.metadata.resource_version)] * 2)
     event = UpdateEvent(_object(version="1"), _object(version="2"))
     assert _asked(handles, event) == [("1", None), ("2", None)]
 
 
-def test_a_mapping_that_raises_is_logged_and_the_rest_continues(
+def test_an_exception_in_a_mapping_is_logged_and_other_events_continue(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def mapping(snapshot: Snapshot) -> list[Request]:
@@ -151,7 +151,7 @@ def test_free_functions_get_event_and_queue() -> None:
     assert seen == [DeleteEvent(_object())]
 
 
-def test_mapping_that_finds_nothing_may_say_none() -> None:
+def test_a_mapping_without_results_can_return_none() -> None:
     assert _asked(handler.EnqueueMapped(lambda _: None), CreateEvent(_object())) == []
 
 
@@ -175,7 +175,7 @@ def _ran(function: handler.Mapping, *events: Event, seconds: float = 60) -> list
     return clock.run(scenario())
 
 
-def test_a_mapping_may_wait() -> None:
+def test_a_mapping_can_be_asynchronous() -> None:
     at_once = most = 0
 
     async def find(snapshot: Snapshot) -> list[Request]:
@@ -194,7 +194,7 @@ def test_a_mapping_may_wait() -> None:
     assert most == 8  # a few at a time, not one for each event
 
 
-def test_a_plain_function_around_a_mapping_that_waits_is_awaited_too() -> None:
+def test_a_plain_function_that_wraps_an_asynchronous_mapping_is_awaited() -> None:
     async def find(_: Snapshot) -> list[Request]:
         return [Request("b")]
 
@@ -215,7 +215,7 @@ def test_an_event_is_not_lost_while_the_server_does_not_answer() -> None:
     assert tries == 6
 
 
-def test_a_mapping_that_waits_and_raises_is_logged_and_the_rest_continues(
+def test_an_exception_in_an_asynchronous_mapping_is_logged_and_other_events_continue(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def find(snapshot: Snapshot) -> list[Request] | None:

@@ -83,7 +83,7 @@ YES, NO = _Fixed(True), _Fixed(False)
         (predicate.matching_labels("a=1"), {}, {"labels": {"a": "1"}}, True),
     ],
 )
-def test_updates_by_what_changed(
+def test_updates_are_filtered_by_their_changes(
     asked: Predicate, old: dict[str, Any], new: dict[str, Any], answer: bool
 ) -> None:
     assert asked.update(UpdateEvent(_object(**old), _object(**new))) is answer
@@ -98,7 +98,7 @@ def test_updates_by_what_changed(
         predicate.LABELS_CHANGED,
     ],
 )
-def test_what_asks_for_a_change_lets_all_but_updates_through(
+def test_a_predicate_for_changes_passes_all_events_except_updates(
     asked: Predicate, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert _answers(asked) == "TFTT"
@@ -107,7 +107,7 @@ def test_what_asks_for_a_change_lets_all_but_updates_through(
     assert len(caplog.records) == 2
 
 
-def test_a_function_of_the_object_asks_the_new_one() -> None:
+def test_a_function_of_the_object_gets_the_new_one() -> None:
     asked = ObjectFunc(lambda snapshot: snapshot.metadata.generation == 2)
     assert asked.update(UpdateEvent(_object(generation=1), _object(generation=2)))
     assert not asked.update(UpdateEvent(_object(generation=2), _object(generation=1)))
@@ -130,7 +130,7 @@ def test_all_of_nothing_passes_and_any_of_nothing_drops() -> None:
     assert _answers(Predicate()) == "TTTT"
 
 
-def test_asking_stops_at_the_first_answer_that_decides() -> None:
+def test_evaluation_stops_at_the_first_deciding_predicate() -> None:
     def never(_: object) -> bool:
         raise AssertionError("asked")
 
@@ -150,15 +150,15 @@ def test_or_with_a_change_lets_every_creation_pass() -> None:
     assert _answers(predicate.GENERATION_CHANGED | NO) == "TFTT"
 
 
-def test_on_update_asks_about_updates_alone() -> None:
+def test_on_update_only_filters_updates() -> None:
     assert _answers(predicate.on_update(lambda _: False)) == "TFTT"
 
 
-def test_missing_functions_let_everything_through() -> None:
+def test_missing_functions_pass_everything() -> None:
     assert _answers(Funcs(delete=lambda _: False)) == "TTFT"
 
 
-def test_a_bad_selector_is_refused_when_the_filter_is_made() -> None:
+def test_an_invalid_selector_is_refused_when_the_filter_is_created() -> None:
     with pytest.raises(InputError, match="not a label selector"):
         predicate.matching_labels("a in b")
 

@@ -1,4 +1,4 @@
-"""How a watch ends decides what comes next; told to a scripted server."""
+"""The end of a watch decides what follows; the server is scripted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _event(kind: EventType, name: str, version: int) -> WatchEvent:
 
 
 class _Server:
-    """Answers lists and watches from a script, and notes what was asked."""
+    """Answers lists and watches from a script, and records the requests."""
 
     def __init__(self, lists: Sequence[Any], watches: Sequence[Any] = ()) -> None:
         self.lists = list(lists)
@@ -107,7 +107,7 @@ def _page(*names: str, version: int = 10, token: str = "") -> ObjectList:
 
 
 def _story(server: _Server, *, seconds: float = 600) -> tuple[list[str], list[str]]:
-    """What was asked and what the sink saw, after some time."""
+    """Return the requests and the calls of the sink after some time."""
     sink = _Sink()
 
     async def story() -> None:
@@ -133,7 +133,7 @@ def test_the_first_list_takes_any_version_and_the_watch_begins_there() -> None:
     assert seen == ["replace a,b"]
 
 
-def test_events_and_bookmarks_move_the_version() -> None:
+def test_events_and_bookmarks_advance_the_version() -> None:
     watch = [
         _event(EventType.ADDED, "c", 11),
         _event(EventType.MODIFIED, "a", 12),
@@ -156,14 +156,14 @@ def test_events_and_bookmarks_move_the_version() -> None:
         (ClusterError("no event", temporary=True), "list 11 None"),
     ],
 )
-def test_how_a_watch_ends_decides_what_comes_next(end: Exception, next_: str) -> None:
+def test_the_end_of_a_watch_decides_what_follows(end: Exception, next_: str) -> None:
     asked, _ = _story(
         _Server([_page("a"), _page("a", version=30)], [[_event(EventType.ADDED, "b", 11), 2, end]])
     )
     assert asked[2] == next_
 
 
-def test_watch_that_worked_and_was_cut_is_opened_again_at_once_each_time() -> None:
+def test_a_watch_that_worked_and_was_disconnected_is_opened_again_at_once_each_time() -> None:
     cut = ["accepted", 5, Unreachable("reset by peer", temporary=True)]
     server = _Server([_page("a")], [cut] * 20)
     asked, _ = _story(server, seconds=120)
@@ -173,7 +173,9 @@ def test_watch_that_worked_and_was_cut_is_opened_again_at_once_each_time() -> No
     )
 
 
-def test_watch_that_is_cut_at_once_is_opened_after_growing_pauses_and_not_listed() -> None:
+def test_a_watch_that_is_disconnected_at_once_is_opened_with_growing_delays_and_not_listed() -> (
+    None
+):
     cut = ["accepted", 0.01, Unreachable("reset by peer", temporary=True)]
     works = ["accepted", 5, Unreachable("reset by peer", temporary=True)]
     server = _Server([_page("a")], [*[cut] * 6, works, cut])
@@ -186,7 +188,7 @@ def test_watch_that_is_cut_at_once_is_opened_after_growing_pauses_and_not_listed
     assert pauses[7] <= 0.3, "it worked in between"
 
 
-def test_server_that_cannot_be_reached_again_after_it_worked_is_tried_soon_first() -> None:
+def test_a_server_that_becomes_unreachable_is_first_retried_soon() -> None:
     away = [Unreachable("refused", temporary=True)]
     works = ["accepted", 5, Unreachable("reset by peer", temporary=True)]
     server = _Server([_page("a")], [*[away] * 5, works, away])
@@ -205,13 +207,15 @@ def test_a_watch_that_is_closed_at_once_is_an_error_and_lists_again() -> None:
 @pytest.mark.parametrize(
     "refusal", [Gone("gone", code=410), TooLargeResourceVersion("ahead", code=504)]
 )
-def test_a_list_whose_version_is_refused_is_asked_without_one_at_once(refusal: Exception) -> None:
+def test_a_list_whose_version_is_refused_is_requested_without_one_at_once(
+    refusal: Exception,
+) -> None:
     asked, seen = _story(_Server([refusal, _page("a")]), seconds=0.5)
     assert asked == ["list 0 500", "list None 500", "watch 10"]
     assert seen == ["replace a"]
 
 
-def test_a_token_that_expires_between_pages_begins_the_list_again() -> None:
+def test_a_token_that_expires_between_pages_restarts_the_list() -> None:
     asked, seen = _story(
         _Server([_page("a", token="t"), Gone("expired", code=410), _page("a", "b")]), seconds=0.5
     )
@@ -224,27 +228,27 @@ def test_pages_are_joined() -> None:
     assert seen == ["replace a,b"]
 
 
-def test_one_odd_object_hides_no_other() -> None:
+def test_an_invalid_object_hides_no_other() -> None:
     odd = ObjectList(resource_version="10", items=[b"{", _raw("a", 1), b'{"metadata":[]}'])
     _, seen = _story(_Server([odd]))
     assert seen == ["replace a"]
 
 
-def test_an_event_that_cannot_be_read_lists_again() -> None:
+def test_an_unreadable_event_lists_again() -> None:
     asked, _ = _story(
         _Server([_page("a"), _page("a", version=12)], [[2, WatchEvent(EventType.ADDED, b"{")]])
     )
     assert asked[2] == "list 10 None"
 
 
-def test_a_list_that_fails_is_tried_for_ever_with_growing_pauses() -> None:
+def test_a_failing_list_is_retried_indefinitely_with_growing_delays() -> None:
     failures = [ClusterError("away", temporary=True) for _ in range(6)]
     asked, seen = _story(_Server([*failures, _page("a")]))
     assert asked.count("list 0 500") == 7
     assert seen == ["replace a"]
 
 
-def test_the_back_off_doubles_up_to_its_end_and_starts_again_after_quiet() -> None:
+def test_the_back_off_doubles_up_to_its_limit_and_is_reset_after_quiet() -> None:
     class _NoJitter(random.Random):
         def random(self) -> float:
             return 0.0
@@ -258,7 +262,7 @@ def test_the_back_off_doubles_up_to_its_end_and_starts_again_after_quiet() -> No
     clock.run(story())
 
 
-def test_a_kind_without_crd_is_looked_for_until_it_is_there() -> None:
+def test_a_kind_without_a_crd_is_retried_until_it_exists() -> None:
     class _Late(_Server):
         missing = 3
 
@@ -272,7 +276,7 @@ def test_a_kind_without_crd_is_looked_for_until_it_is_there() -> None:
     assert asked == ["list 0 500", "watch 10"]
 
 
-def test_a_cache_tells_late_handlers_what_is_there_and_reads_its_own_copies() -> None:
+def test_a_late_handler_gets_existing_objects_as_copies() -> None:
     async def story() -> None:
         server = _Server([_page("a")], [[_event(EventType.ADDED, "b", 11), asyncio.Event().wait]])
         cache = Cache(server)  # type: ignore[arg-type]
@@ -295,8 +299,8 @@ def test_a_cache_tells_late_handlers_what_is_there_and_reads_its_own_copies() ->
     clock.run(story())
 
 
-def test_version_is_not_taken_from_what_comes_unordered() -> None:
-    """A server that gives lists no version is watched from nowhere: all is added first."""
+def test_the_version_is_not_taken_from_an_unordered_stream() -> None:
+    """A server whose lists have no version is watched from the beginning: all objects are added."""
     unversioned = ObjectList(resource_version="", items=[_raw("a", 7)])
     server = _Server(
         [unversioned, unversioned],
@@ -309,8 +313,8 @@ def test_version_is_not_taken_from_what_comes_unordered() -> None:
     assert asked == ["list 0 500", "watch ", "list None None", "watch ", "watch 12"]
 
 
-def test_many_events_at_once_let_others_run() -> None:
-    """Ten thousand may be in what was received."""
+def test_other_tasks_run_during_many_events() -> None:
+    """The received data can contain ten thousand events."""
     taken: list[int] = []
 
     class Counting(_Sink):

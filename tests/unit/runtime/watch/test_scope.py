@@ -1,4 +1,4 @@
-"""Which collections are watched for a kind, by settings from broad to narrow."""
+"""Which collections are watched for a kind, by general and specific settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_without_settings_everything_is_watched() -> None:
     assert CacheSettings().parts(MAP, namespaced=True) == {ALL_NAMESPACES: Scope()}
 
 
-def test_the_narrower_setting_wins_field_by_field() -> None:
+def test_the_more_specific_setting_takes_precedence_field_by_field() -> None:
     settings = CacheSettings(
         scope=Scope(label_selector="default", field_selector="default", transform=_keep),
         namespaces={"n": Scope(label_selector="namespace", field_selector="namespace")},
@@ -37,7 +37,7 @@ def test_the_narrower_setting_wins_field_by_field() -> None:
     assert settings.parts(other, namespaced=True)["n"].label_selector == "namespace"
 
 
-def test_namespaces_of_a_kind_are_before_all_others() -> None:
+def test_namespaces_of_a_kind_take_precedence_over_all_others() -> None:
     settings = CacheSettings(
         namespaces={"n": Scope(label_selector="n"), "m": Scope()},
         kinds={
@@ -74,13 +74,15 @@ def test_all_namespaces_next_to_named_ones_are_all_others() -> None:
         ("metadata.namespace!=n", ALL_NAMESPACES, "metadata.namespace!=n"),
     ],
 )
-def test_field_selector_of_a_namespace_asks_there(selector: str, namespace: str, rest: str) -> None:
+def test_the_field_selector_of_a_namespace_is_used_there(
+    selector: str, namespace: str, rest: str
+) -> None:
     settings = CacheSettings(scope=Scope(field_selector=selector))
     found = settings.parts(MAP, namespaced=True)
     assert found == {namespace: Scope(field_selector=rest)}
 
 
-def test_kinds_without_namespaces_are_watched_as_a_whole() -> None:
+def test_cluster_scoped_kinds_are_watched_as_a_whole() -> None:
     settings = CacheSettings(namespaces={"n": Scope()}, scope=Scope(label_selector="a"))
     assert settings.parts(MAP, namespaced=False) == {ALL_NAMESPACES: Scope(label_selector="a")}
     own = CacheSettings(kinds={MAP: KindScope(namespaces={"n": Scope()})})
@@ -99,7 +101,7 @@ def test_kinds_without_namespaces_are_watched_as_a_whole() -> None:
         (" b , a,,b ", ("a", "b")),
     ],
 )
-def test_target_namespaces_are_read_as_olm_writes_them(
+def test_target_namespaces_are_read_in_the_format_of_olm(
     text: str | None, names: tuple[str, ...]
 ) -> None:
     assert parse_namespaces(text) == names
@@ -107,13 +109,13 @@ def test_target_namespaces_are_read_as_olm_writes_them(
     assert set(found) == (set(names) or {ALL_NAMESPACES})
 
 
-def test_watching_keeps_what_is_set_for_a_namespace() -> None:
+def test_watching_keeps_the_settings_of_a_namespace() -> None:
     settings = CacheSettings(namespaces={"a": Scope(label_selector="x"), "b": Scope()})
     found = settings.watching(["a", "c"]).parts(MAP, namespaced=True)
     assert found == {"a": Scope(label_selector="x"), "c": Scope()}
 
 
-def test_resync_is_of_all_kinds_or_of_one() -> None:
+def test_resync_is_for_all_kinds_or_for_one() -> None:
     settings = CacheSettings(resync=600, kinds={MAP: KindScope(resync=0)})
     assert settings.resync_of(MAP) == 0
     assert settings.resync_of(GVK(group="", version="v1", kind="Pod")) == 600

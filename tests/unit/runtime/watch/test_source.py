@@ -1,4 +1,4 @@
-"""What feeds a queue: kinds and channels, bounded, ended, and not stopped by a mistake."""
+"""The sources of a queue: kinds and channels, limited, ended, and not stopped by exceptions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _event(name: str, **labels: str) -> GenericEvent:
     return GenericEvent(Snapshot.of({"metadata": {"name": name, "labels": labels}}))
 
 
-def test_channel_holds_so_many_events_and_then_lets_wait() -> None:
+def test_a_channel_has_a_limit_and_then_blocks() -> None:
     async def story() -> None:
         queue: Queue = WorkQueue()
         channel = ChannelSource(EnqueueObject(), size=2)
@@ -44,7 +44,7 @@ def test_channel_holds_so_many_events_and_then_lets_wait() -> None:
     clock.run(story())
 
 
-def test_channel_continues_after_a_handler_failed_and_asks_its_predicates() -> None:
+def test_a_channel_continues_after_a_handler_failed_and_uses_its_predicates() -> None:
     async def story() -> None:
         def handle(event: GenericEvent, queue: Queue) -> None:
             if event.object.key.name == "bad":
@@ -63,7 +63,7 @@ def test_channel_continues_after_a_handler_failed_and_asks_its_predicates() -> N
     clock.run(story())
 
 
-def test_kind_that_did_not_start_has_no_trouble_yet() -> None:
+def test_a_kind_that_did_not_start_has_no_error_yet() -> None:
     source = KindSource(MAP, EnqueueObject())
     assert isinstance(source, Troubled)
     assert source.trouble == ""
@@ -72,5 +72,5 @@ def test_kind_that_did_not_start_has_no_trouble_yet() -> None:
     assert isinstance(ChannelSource(EnqueueObject()), Ending)
 
 
-def test_kind_without_cache_is_not_waited_for() -> None:
+def test_a_kind_without_a_cache_is_not_waited_for() -> None:
     asyncio.run(KindSource(MAP, EnqueueObject()).wait_for_sync())

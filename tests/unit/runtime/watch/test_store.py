@@ -23,7 +23,7 @@ def _colours(snapshot: Snapshot) -> list[str]:
     return [label for key, label in (snapshot.metadata.labels or {}).items() if key == "colour"]
 
 
-def test_each_change_says_what_it_was() -> None:
+def test_each_change_has_its_type() -> None:
     store = Store()
     first, second, last = _one("a"), _one("a", version=2), _one("a", version=3)
     assert store.upsert(first, initial=True) == CreateEvent(first, initial=True)
@@ -36,7 +36,7 @@ def test_each_change_says_what_it_was() -> None:
     assert len(store) == 0
 
 
-def test_recreation_that_was_not_seen_is_one_update_with_two_uids() -> None:
+def test_an_unseen_recreation_is_one_update_with_two_uids() -> None:
     store = Store()
     store.upsert(_one("a", uid="old"))
     event = store.upsert(_one("a", uid="new", version=9))
@@ -46,7 +46,7 @@ def test_recreation_that_was_not_seen_is_one_update_with_two_uids() -> None:
     assert (event.old.metadata.uid, event.new.metadata.uid) == ("old", "new")
 
 
-def test_indexes_hold_within_and_across_namespaces() -> None:
+def test_indexes_work_within_and_across_namespaces() -> None:
     store = Store({"colour": _colours})
     for name, namespace, colour in (("a", "n", "red"), ("b", "m", "red"), ("c", "n", "blue")):
         store.upsert(_one(name, namespace, labels={"colour": colour}))
@@ -61,7 +61,7 @@ def test_indexes_hold_within_and_across_namespaces() -> None:
         store.by_index("size", "1")
 
 
-def test_objects_without_namespace_have_indexes_too() -> None:
+def test_cluster_scoped_objects_also_have_indexes() -> None:
     store = Store({"colour": _colours})
     store.upsert(_one("a", "", labels={"colour": "red"}))
     assert len(store.by_index("colour", "red")) == 1
@@ -70,7 +70,7 @@ def test_objects_without_namespace_have_indexes_too() -> None:
     assert store.by_index("colour", "red") == []
 
 
-def test_index_that_fails_hides_the_object_from_itself_alone(
+def test_a_failing_index_only_hides_the_object_from_itself(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def broken(snapshot: Snapshot) -> list[str]:
@@ -101,7 +101,7 @@ CHANGES = st.lists(
 
 @pytest.mark.property
 @given(CHANGES)
-def test_indexes_agree_with_a_look_at_everything(
+def test_indexes_agree_with_a_full_scan(
     changes: list[tuple[bool, str, str, str]],
 ) -> None:
     store = Store({"colour": _colours})
@@ -124,7 +124,7 @@ def test_indexes_agree_with_a_look_at_everything(
             assert found == wanted
 
 
-def test_index_of_a_text_has_it_whole() -> None:
+def test_an_index_of_a_string_has_it_whole() -> None:
     store = Store({"kind": lambda _: "red"})
     store.upsert(_one("a"))
     assert [one.key.name for one in store.by_index("kind", "red")] == ["a"]

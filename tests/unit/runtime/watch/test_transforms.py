@@ -1,4 +1,4 @@
-"""What ready-made transforms leave of an object."""
+"""What the predefined transforms keep of an object."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from olmkit.runtime.watch.transforms import without_managed_fields
 FIELDS = [{"manager": "m", "fieldsV1": {"f:spec": {}}}]
 
 
-def test_managed_fields_are_left_out_and_all_else_keeps_its_bytes() -> None:
+def test_managed_fields_are_removed_and_everything_else_keeps_its_bytes() -> None:
     raw = (
         b'{"kind":"K","metadata":{"name":"n","managedFields":[{"manager":"m"}],"uid":"u"},'
         b'"spec":{"big":12345678901234567890123,"float":1.0, "text":"\\u00e9"}}'
@@ -32,6 +32,6 @@ def test_managed_fields_are_left_out_and_all_else_keeps_its_bytes() -> None:
         {"metadata": {"name": "n"}, "spec": {"managedFields": FIELDS}},
     ],
 )
-def test_an_object_without_them_is_not_changed(manifest: dict[str, object]) -> None:
+def test_an_object_without_managed_fields_is_unchanged(manifest: dict[str, object]) -> None:
     raw = json.dumps(manifest).encode()
     assert without_managed_fields(raw) == raw

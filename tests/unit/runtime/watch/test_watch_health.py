@@ -1,4 +1,4 @@
-"""What is said of a watch, and how often."""
+"""Log messages about a watch, and how often they are repeated."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from olmkit.testing import clock
 FACTS = {"kind": "Pod"}
 
 
-def test_trouble_is_reported_once_and_again_when_it_changes_or_lasts(
+def test_an_error_is_logged_once_and_again_if_it_changes_or_lasts(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def story() -> None:
         contact = Contact(FACTS)
         for _ in range(10):
             contact.failed("cannot list", Forbidden("no", hint="grant it"))
-            contact.listed()  # says nothing of the watch
+            contact.listed()  # no information about the watch
             await asyncio.sleep(20)
         contact.failed("cannot list", ClusterError("another"))
         await asyncio.sleep(299)
@@ -43,7 +43,7 @@ def test_trouble_is_reported_once_and_again_when_it_changes_or_lasts(
     assert {vars(one)["kind"] for one in caplog.records} == {"Pod"}
 
 
-def test_loss_and_return_are_reported_and_only_the_watch_renews_the_contact() -> None:
+def test_loss_and_recovery_are_logged_and_only_the_watch_renews_the_contact() -> None:
     async def story() -> None:
         told: list[str] = []
         contact = Contact(FACTS, changed=lambda: told.append(str(contact.failure)))

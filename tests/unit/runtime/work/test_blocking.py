@@ -1,4 +1,4 @@
-"""The client of reconcilers that block, which runs in their threads."""
+"""The client of blocking reconcilers, which run in threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESOURCES = [Resource(gvk=MAP, plural="configmaps"), Resource(gvk=SECRET, plural
 
 
 class _Copier:
-    """Keeps a Secret for each ConfigMap, by plain functions."""
+    """Keeps a Secret for each ConfigMap, with plain functions."""
 
     def __init__(self, client: BlockingClient) -> None:
         self._client = client
@@ -52,7 +52,7 @@ async def _until(holds: object) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_operator_of_plain_functions_follows_the_cluster() -> None:
+def test_an_operator_with_plain_functions_follows_the_cluster() -> None:
     server = ApiServer.of(RESOURCES)
 
     async def story() -> None:
@@ -106,7 +106,7 @@ def test_every_method_returns_when_it_is_done() -> None:
     asyncio.run(story())
 
 
-def test_function_of_the_object_is_not_called_for_one_that_is_gone() -> None:
+def test_the_function_of_create_or_update_is_not_called_for_a_deleted_object() -> None:
     server = ApiServer.of(RESOURCES)
     seen: list[str] = []
 
@@ -126,7 +126,7 @@ def test_function_of_the_object_is_not_called_for_one_that_is_gone() -> None:
     assert seen == ["a"]
 
 
-def test_it_has_what_the_client_has() -> None:
+def test_it_has_the_methods_of_the_client() -> None:
     """Names, parameters and defaults; `add_index` belongs to the start of a process."""
     pairs: list[tuple[type, type, set[str]]] = [
         (BlockingClient, Client, {"add_index"}),
@@ -147,7 +147,7 @@ def _parameters(function: Callable[..., object]) -> list[tuple[str, object]]:
     return [(renamed.get(one.name, one.name), one.default) for one in found]
 
 
-def test_patches_pages_watches_and_waiting_return_too() -> None:
+def test_patches_pages_watches_and_waits_also_return() -> None:
     server = ApiServer.of(RESOURCES)
     base = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
     key = Request("a", "n")
@@ -187,7 +187,7 @@ def test_patches_pages_watches_and_waiting_return_too() -> None:
             client = BlockingClient(Manager(cluster, name="tests").client.direct)
             async with asyncio.timeout(30):
                 found = await asyncio.to_thread(work, client)
-            # The watch has ended with the `for` around it.
+            # The watch has ended with the `for` loop.
             assert not [one for one in asyncio.all_tasks() if "Reflector" in repr(one)]
             return found
 

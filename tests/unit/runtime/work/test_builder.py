@@ -1,4 +1,4 @@
-"""Saying what a controller watches."""
+"""Declaring what a controller watches."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class _Noting:
         (ControllerBuilder().named("a b").watches_for(THING), "characters other"),
     ],
 )
-def test_what_makes_no_sense_is_refused(builder: ControllerBuilder, words: str) -> None:
+def test_invalid_declarations_are_refused(builder: ControllerBuilder, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         builder.build(_Noting())
 
 
-def test_second_primary_kind_is_refused() -> None:
+def test_a_second_primary_kind_is_refused() -> None:
     with pytest.raises(ValueError, match="one primary kind"):
         ControllerBuilder().watches_for(THING).watches_for(MAP)
 
 
-def test_name_is_the_kind_in_lower_case() -> None:
+def test_the_name_is_the_kind_in_lower_case() -> None:
     async def story() -> None:
         assert ControllerBuilder().watches_for(THING).build(_Noting()).name == "thing"
         source = ChannelSource(EnqueueObject())
@@ -72,7 +72,7 @@ def test_name_is_the_kind_in_lower_case() -> None:
 
 
 def _scene(builder: ControllerBuilder, work: Any) -> list[str]:
-    """What was reconciled while `work` changed the world."""
+    """Return the reconciled objects while `work` changed the world."""
     server, reconciler = ApiServer.of(RESOURCES), _Noting()
 
     async def scene() -> None:
@@ -110,14 +110,14 @@ def _owned(name: str, owner: GVK, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("owner", "request_"), [(THING, "n/owner-of-a"), (PLACE, "owner-of-a")], ids=["in", "above"]
 )
-def test_owner_is_sought_where_its_kind_lives(owner: GVK, request_: str) -> None:
+def test_an_owner_is_looked_up_in_its_scope(owner: GVK, request_: str) -> None:
     async def work(server: ApiServer) -> None:
         server.put("configmaps", _owned("a", owner))
 
     assert _scene(ControllerBuilder().watches_for(owner).owns(MAP), work) == [request_]
 
 
-def test_filters_hold_for_each_watch_and_its_own_predicates_with_them() -> None:
+def test_filters_apply_to_each_watch_together_with_its_own_predicates() -> None:
     builder = (
         ControllerBuilder()
         .watches_for(THING, GENERATION_CHANGED)
@@ -140,7 +140,7 @@ def test_filters_hold_for_each_watch_and_its_own_predicates_with_them() -> None:
     assert sorted(seen) == ["default/configmaps", "default/configmaps", "default/things"]
 
 
-def test_source_that_is_added_later_begins_at_once() -> None:
+def test_a_source_that_is_added_later_starts_at_once() -> None:
     server, reconciler = ApiServer.of(RESOURCES), _Noting()
 
     async def scene() -> None:
@@ -164,7 +164,7 @@ def test_source_that_is_added_later_begins_at_once() -> None:
     assert reconciler.seen == ["of-a"]
 
 
-def test_controller_that_was_built_and_forgotten_is_in_the_log(
+def test_a_controller_that_was_built_and_not_added_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     ControllerBuilder().named("forgotten").watches_for(THING).build(_Noting())
@@ -173,7 +173,7 @@ def test_controller_that_was_built_and_forgotten_is_in_the_log(
     assert record.__dict__["controller"] == "forgotten"
 
 
-def test_the_metadata_of_the_primary_kind_is_enough() -> None:
+def test_the_metadata_of_the_primary_kind_is_sufficient() -> None:
     async def scenario() -> tuple[list[str], list[str | None], object]:
         async with ApiServer.of(RESOURCES).serving() as server:
             async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
@@ -229,7 +229,7 @@ def test_the_metadata_of_the_primary_kind_is_enough() -> None:
     assert asyncio.run(scenario()) == (["n/a", "n/b"], ["Thing"], None)
 
 
-def test_a_function_is_a_handler_that_maps() -> None:
+def test_a_function_is_a_mapping_handler() -> None:
     server = ApiServer.of(RESOURCES)
     server.put("configmaps", {"metadata": {"name": "m", "namespace": "n"}})
 
@@ -254,7 +254,7 @@ def test_a_function_is_a_handler_that_maps() -> None:
     asyncio.run(whole())
 
 
-def test_what_would_fail_at_the_first_event_is_refused() -> None:
+def test_declarations_that_would_fail_at_the_first_event_are_refused() -> None:
     wrong: Any
     for wrong in (EnqueueObject, "handler", None):
         with pytest.raises(TypeError, match="a handler has"):

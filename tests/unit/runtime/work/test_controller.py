@@ -1,4 +1,4 @@
-"""What each outcome of a reconcile does to the queue, the limiter and the counters."""
+"""The effect of each result of a reconcile on the queue, the rate limiter and the counters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEY = Request("a", "n")
 
 
 class _Reconciler:
-    """Does what a list of outcomes says, then succeeds; notes when it was called."""
+    """Returns the results of a list, then succeeds; records when it was called."""
 
     def __init__(self, *outcomes: Any) -> None:
         self.outcomes = list(outcomes)
@@ -98,7 +98,7 @@ def _count(text: str, series: str) -> int:
 RESULTS = 'controller_runtime_reconcile_total{controller="c",result='
 
 
-def test_success_is_forgotten() -> None:
+def test_a_success_is_forgotten() -> None:
     reconciler = _Reconciler()
     controller, text = _run(reconciler)
     assert len(reconciler.times) == 1
@@ -106,7 +106,7 @@ def test_success_is_forgotten() -> None:
     assert _count(text, RESULTS + '"success"}') == 1
 
 
-def test_an_error_comes_back_with_growing_delay_until_it_succeeds() -> None:
+def test_an_error_is_retried_with_growing_delay_until_it_succeeds() -> None:
     reconciler = _Reconciler(*[ClusterError("away") for _ in range(4)])
     controller, text = _run(reconciler)
     assert _pauses(reconciler) == [0.005, 0.01, 0.02, 0.04]
@@ -137,7 +137,7 @@ def _caused(cause: Exception) -> Exception:
         lambda error: ExceptionGroup("both", [error, _unanswered()]),
     ],
 )
-def test_what_a_webhook_did_not_answer_waits_no_longer_than_15_seconds(
+def test_a_webhook_without_an_answer_is_retried_within_15_seconds(
     wrapped: Callable[[Exception], Exception],
 ) -> None:
     reconciler = _Reconciler(*[wrapped(_unanswered()) for _ in range(16)], ClusterError("away"))
@@ -163,7 +163,7 @@ def test_other_failures_have_the_usual_delays(error: Exception) -> None:
     assert _pauses(reconciler)[13] == 40.96
 
 
-def test_limiter_of_the_author_holds_for_webhooks_too() -> None:
+def test_a_custom_rate_limiter_also_applies_to_webhooks() -> None:
     reconciler = _Reconciler(*[_unanswered()] * 3)
     settings = ControllerSettings(limiter=FastSlowLimiter(1.0, 60.0, 2))
     _run(reconciler, settings=settings)
@@ -180,7 +180,7 @@ def test_limiter_of_the_author_holds_for_webhooks_too() -> None:
     ],
     ids=["itself", "cause", "group", "without words"],
 )
-def test_a_terminal_error_does_not_come_back_and_is_not_forgotten(error: Exception) -> None:
+def test_a_terminal_error_is_not_retried_and_not_forgotten(error: Exception) -> None:
     reconciler = _Reconciler(ClusterError("away"), error)
     controller, text = _run(reconciler)
     assert len(reconciler.times) == 2
@@ -188,7 +188,7 @@ def test_a_terminal_error_does_not_come_back_and_is_not_forgotten(error: Excepti
     assert _count(text, 'controller_runtime_terminal_reconcile_errors_total{controller="c"}') == 1
 
 
-def test_a_delay_is_kept_and_resets_the_limiter() -> None:
+def test_a_delay_is_applied_and_resets_the_rate_limiter() -> None:
     reconciler = _Reconciler(ClusterError("away"), Result(requeue_after=60), Result())
     controller, text = _run(reconciler)
     assert _pauses(reconciler) == [0.005, 60.0]
@@ -197,14 +197,14 @@ def test_a_delay_is_kept_and_resets_the_limiter() -> None:
     assert _count(text, RESULTS + '"success"}') == 1
 
 
-def test_a_mistake_in_the_program_is_counted_as_a_panic_and_retried() -> None:
+def test_an_exception_is_counted_as_a_panic_and_retried() -> None:
     reconciler = _Reconciler(KeyError("x"))
     _, text = _run(reconciler)
     assert len(reconciler.times) == 2
     assert _count(text, 'controller_runtime_reconcile_panics_total{controller="c"}') == 1
 
 
-def test_a_reconcile_that_takes_too_long_is_ended_and_retried() -> None:
+def test_a_reconcile_that_takes_too_long_is_cancelled_and_retried() -> None:
     async def slow() -> Result:
         await asyncio.sleep(3600)
         raise AssertionError("unreachable")
@@ -215,14 +215,14 @@ def test_a_reconcile_that_takes_too_long_is_ended_and_retried() -> None:
     assert _count(text, 'controller_runtime_reconcile_timeouts_total{controller="c"}') == 1
 
 
-def test_a_child_that_was_cancelled_is_an_ordinary_error() -> None:
+def test_a_cancelled_child_task_is_an_ordinary_error() -> None:
     reconciler = _Reconciler(asyncio.CancelledError())
     _, text = _run(reconciler)
     assert len(reconciler.times) == 2
     assert _count(text, RESULTS + '"error"}') == 1
 
 
-def test_a_running_reconcile_may_finish_after_stop() -> None:
+def test_a_running_reconcile_can_finish_after_stop() -> None:
     done: list[bool] = []
 
     async def slow() -> Result:
@@ -234,7 +234,7 @@ def test_a_running_reconcile_may_finish_after_stop() -> None:
     assert done == [True]
 
 
-def test_one_key_is_never_with_two_workers_and_two_keys_run_side_by_side() -> None:
+def test_one_key_is_never_with_two_workers_and_two_keys_run_in_parallel() -> None:
     async def slow() -> Result:
         await asyncio.sleep(10)
         return Result()
@@ -258,15 +258,13 @@ def test_one_key_is_never_with_two_workers_and_two_keys_run_side_by_side() -> No
         (ControllerBuilder().named("x").owns(GVK(group="", version="v1", kind="Pod")), "primary"),
     ],
 )
-def test_a_controller_that_makes_no_sense_is_refused(
-    builder: ControllerBuilder, words: str
-) -> None:
+def test_an_invalid_controller_is_refused(builder: ControllerBuilder, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         builder.build(_Reconciler())
 
 
 @pytest.mark.parametrize("workers", [1, 10])
-def test_a_full_queue_of_passes_that_wait_for_nothing_lets_others_run(workers: int) -> None:
+def test_other_tasks_run_during_a_full_queue_of_passes_without_waits(workers: int) -> None:
     class Busy:
         passes = 0
 
@@ -294,7 +292,7 @@ def test_a_full_queue_of_passes_that_wait_for_nothing_lets_others_run(workers: i
     assert asyncio.run(story()) > 5
 
 
-def test_answer_that_is_not_a_result_is_an_ordinary_error() -> None:
+def test_a_return_value_that_is_not_a_result_is_an_ordinary_error() -> None:
     reconciler = _Reconciler(True, {"requeue": True})
     _, text = _run(reconciler)
     assert len(reconciler.times) == 3
@@ -302,7 +300,7 @@ def test_answer_that_is_not_a_result_is_an_ordinary_error() -> None:
     assert _count(text, 'controller_runtime_reconcile_panics_total{controller="c"}') == 2
 
 
-def test_reconcile_that_survives_its_deadline_counts_as_it_ends() -> None:
+def test_a_reconcile_that_outlives_its_deadline_has_its_own_result() -> None:
     async def stubborn() -> Result:
         try:
             await asyncio.sleep(60)
@@ -317,14 +315,14 @@ def test_reconcile_that_survives_its_deadline_counts_as_it_ends() -> None:
     assert _count(text, RESULTS + '"requeue_after"}') == 1
 
 
-def test_without_recovery_a_mistake_ends_the_controller() -> None:
+def test_without_recovery_an_exception_ends_the_controller() -> None:
     reconciler = _Reconciler(KeyError("x"))
     with pytest.raises(BaseExceptionGroup):
         _run(reconciler, settings=ControllerSettings(recover=False))
     assert len(reconciler.times) == 1
 
 
-def test_memory_that_is_used_up_is_not_swallowed() -> None:
+def test_a_memory_error_is_not_caught() -> None:
     with pytest.raises(BaseExceptionGroup):
         _run(_Reconciler(MemoryError()))
 
@@ -337,7 +335,7 @@ def test_memory_that_is_used_up_is_not_swallowed() -> None:
     ],
     ids=["while it was handled", "one of a group"],
 )
-def test_what_else_fails_together_with_a_terminal_error_is_tried_again(error: Exception) -> None:
+def test_an_error_together_with_a_terminal_error_is_retried(error: Exception) -> None:
     reconciler = _Reconciler(error)
     _run(reconciler)
     assert _pauses(reconciler) == [0.005]
@@ -355,7 +353,7 @@ def test_what_else_fails_together_with_a_terminal_error_is_tried_again(error: Ex
     ],
     ids=str,
 )
-def test_result_of_wrong_types_fails_the_reconcile_and_not_the_controller(
+def test_a_result_of_a_wrong_type_fails_the_reconcile_and_not_the_controller(
     wrong: dict[str, Any],
 ) -> None:
     async def careless() -> Result:
@@ -367,7 +365,7 @@ def test_result_of_wrong_types_fails_the_reconcile_and_not_the_controller(
 
 
 class _Blocking:
-    """A plain function; notes in which threads it ran, and how many at once."""
+    """A plain function; records its threads and how many ran at the same time."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.threads: set[str] = set()
@@ -420,18 +418,18 @@ def test_plain_functions_run_in_as_many_threads_as_there_are_workers() -> None:
     assert sorted(map(str, reconciler.calls)) == sorted(map(str, keys))
     assert 1 < reconciler.most <= 3
     assert all(name.startswith("controller c") for name in reconciler.threads)
-    assert set(reconciler.facts) == set(map(str, keys)), "its log lines know their object"
+    assert set(reconciler.facts) == set(map(str, keys)), "its log lines name their object"
     assert _count(text, RESULTS + '"success"}') == 12
 
 
-def test_thread_that_takes_too_long_is_waited_for() -> None:
+def test_a_thread_that_takes_too_long_is_waited_for() -> None:
     reconciler = _Blocking(0.2)
     text = _block(reconciler, KEY, reconciliation_timeout=0.05)
-    assert reconciler.most == 1, "the key is with no second worker meanwhile"
+    assert reconciler.most == 1, "no second worker has the key in the meantime"
     assert _count(text, 'controller_runtime_reconcile_timeouts_total{controller="c"}') >= 1
 
 
-def test_stop_iteration_in_a_thread_is_an_error_like_others() -> None:
+def test_stop_iteration_in_a_thread_is_an_ordinary_error() -> None:
     class Searching(_Blocking):
         def reconcile(self, request: Request) -> Result | None:
             super().reconcile(request)
@@ -442,7 +440,7 @@ def test_stop_iteration_in_a_thread_is_an_error_like_others() -> None:
     assert _count(text, RESULTS + '"error"}') == 1
 
 
-def test_delay_may_be_a_timedelta() -> None:
+def test_a_delay_can_be_a_timedelta() -> None:
     assert Result(datetime.timedelta(minutes=1)) == Result(requeue_after=60)
     assert Result(datetime.timedelta(milliseconds=5)).requeue_after == 0.005
 
@@ -474,7 +472,7 @@ class _WithoutRequest:
         ),
     ],
 )
-def test_reconciler_that_would_do_nothing_is_refused_before_its_first_pass(
+def test_a_reconciler_without_effect_is_refused_before_its_first_pass(
     reconciler: Any, words: str
 ) -> None:
     with pytest.raises(TypeError, match=re.escape(words)):
@@ -482,12 +480,12 @@ def test_reconciler_that_would_do_nothing_is_refused_before_its_first_pass(
     Controller("c", _Sync(None), [])
 
 
-def test_controller_without_registry_is_measured_in_that_of_its_manager() -> None:
+def test_a_controller_without_a_registry_uses_that_of_its_manager() -> None:
     controller = Controller("c", _Async(), [])
     registry = Registry()
     controller.joins(registry)
     controller.metrics.success.inc()
-    controller.joins(Registry())  # the first one counts
+    controller.joins(Registry())  # the first registry counts
     controller.metrics.success.inc()
     labels = {"controller": "c", "result": "success"}
     name = "controller_runtime_reconcile_total"
@@ -502,9 +500,7 @@ def test_controller_without_registry_is_measured_in_that_of_its_manager() -> Non
         ({"reconciliation_timeout": float("inf")}, "`reconciliation_timeout` must be a finite"),
     ],
 )
-def test_settings_with_which_nothing_would_work_are_refused(
-    settings: dict[str, Any], words: str
-) -> None:
+def test_settings_that_cannot_work_are_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         ControllerSettings(**settings)
 

@@ -1,4 +1,4 @@
-"""Several finalizers: all are tried, and each goes by its own."""
+"""Several finalizers: all run, and each is removed on its own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _registry(done: list[str]) -> Finalizers:
     return made
 
 
-def test_missing_ones_are_put_on_an_object_that_stays() -> None:
+def test_missing_finalizers_are_added_to_an_object_that_is_not_deleted() -> None:
     manifest = _object("other.com/x", "example.com/bucket")
     done: list[str] = []
     assert asyncio.run(_registry(done).run(manifest)) == Finalized(updated=True)
@@ -47,7 +47,7 @@ def test_missing_ones_are_put_on_an_object_that_stays() -> None:
     assert done == []
 
 
-def test_all_are_tried_and_the_one_that_fails_stays() -> None:
+def test_all_finalizers_run_and_a_failing_one_is_kept() -> None:
     names = ("example.com/bucket", "example.com/record", "other.com/x", "example.com/account")
     manifest = _object(*names, deletionTimestamp=GOING)
     done: list[str] = []
@@ -59,7 +59,7 @@ def test_all_are_tried_and_the_one_that_fails_stays() -> None:
     assert [str(one) for one in raised.value.exceptions] == ["no route"]
 
 
-def test_nothing_is_put_on_an_object_that_goes_nor_cleaned_up_without_its_finalizer() -> None:
+def test_an_object_being_deleted_gets_no_finalizer_and_no_cleanup_without_it() -> None:
     manifest = _object("other.com/x", deletionTimestamp=GOING)
     done: list[str] = []
     found = asyncio.run(_registry(done).run(manifest))
@@ -69,9 +69,9 @@ def test_nothing_is_put_on_an_object_that_goes_nor_cleaned_up_without_its_finali
 
 
 @pytest.mark.parametrize("name", ["example.com/bucket", "bucket"])
-def test_name_that_is_taken_or_of_no_domain_is_refused(name: str) -> None:
+def test_a_name_in_use_or_without_a_domain_is_refused(name: str) -> None:
     async def nothing(_: Manifest) -> None:
-        """Nothing to clean up."""
+        """Clean up nothing."""
 
     with pytest.raises(ValueError, match="finalizer"):
         _registry([]).add(name, nothing)

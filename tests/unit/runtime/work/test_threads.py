@@ -1,4 +1,4 @@
-"""Threads that are used again, and that nothing has to wait for."""
+"""Threads that are reused, and that no process has to wait for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from olmkit.runtime.work.threads import Threads
 
 
-def test_a_thread_is_used_again_and_no_more_are_started_than_allowed() -> None:
+def test_a_thread_is_reused_and_the_number_is_limited() -> None:
     threads = Threads(2, "t")
     first = threads.run(threading.get_ident).result(5)
     gate = threading.Barrier(3)
@@ -26,7 +26,7 @@ def test_a_thread_is_used_again_and_no_more_are_started_than_allowed() -> None:
     threads.end()
 
 
-def test_what_is_raised_comes_out_also_what_a_future_cannot_hold() -> None:
+def test_exceptions_are_raised_even_if_a_future_cannot_hold_them() -> None:
     def fail(error: BaseException) -> None:
         raise error
 
@@ -41,7 +41,7 @@ def test_what_is_raised_comes_out_also_what_a_future_cannot_hold() -> None:
     threads.end()
 
 
-def test_what_waits_at_the_end_is_not_begun() -> None:
+def test_waiting_calls_are_not_started_at_the_end() -> None:
     threads = Threads(1, "t")
     begun, gate = threading.Event(), threading.Event()
 
@@ -59,7 +59,7 @@ def test_what_waits_at_the_end_is_not_begun() -> None:
         waiting.result(5)
 
 
-def test_a_thread_that_hangs_does_not_keep_a_process() -> None:
+def test_a_blocked_thread_does_not_keep_a_process_running() -> None:
     program = (
         "import threading; from olmkit.runtime.work.threads import Threads\n"
         "begun = threading.Event()\n"

@@ -43,7 +43,7 @@ def test_first_in_is_first_out() -> None:
     clock.run(story())
 
 
-def test_what_waits_for_its_time_can_be_hastened() -> None:
+def test_a_delayed_key_can_be_made_ready() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("later", after=600, priority=-100)
@@ -88,7 +88,7 @@ def test_a_key_added_while_a_worker_has_it_comes_again_once() -> None:
     clock.run(story())
 
 
-def test_done_for_a_key_that_is_not_locked_is_harmless() -> None:
+def test_done_for_a_key_that_is_not_locked_has_no_effect() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.done("a")
@@ -115,14 +115,14 @@ def test_a_raised_priority_goes_to_the_end_of_its_level() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a", priority=-100)
         queue.add("b")
-        queue.add("a")  # lifts to 0, behind b
+        queue.add("a")  # raises to 0, behind b
         queue.add("b", priority=-5)  # lower: changes nothing
         assert await _take(queue, 2) == [("b", 0), ("a", 0)]
 
     clock.run(story())
 
 
-def test_an_equal_priority_keeps_the_place() -> None:
+def test_an_equal_priority_keeps_the_position() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
@@ -133,7 +133,7 @@ def test_an_equal_priority_keeps_the_place() -> None:
     clock.run(story())
 
 
-def test_a_delayed_key_comes_when_it_is_due_and_does_not_count_before() -> None:
+def test_a_delayed_key_is_returned_when_it_is_due_and_does_not_count_before() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         start = _now()
@@ -148,7 +148,7 @@ def test_a_delayed_key_comes_when_it_is_due_and_does_not_count_before() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "due"), [(60, 30, 30), (30, 60, 30), (60, 0, 0), (60, -1, 0)]
 )
-def test_the_earlier_time_wins(first: float, second: float, due: float) -> None:
+def test_the_earlier_time_takes_precedence(first: float, second: float, due: float) -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         start = _now()
@@ -159,13 +159,13 @@ def test_the_earlier_time_wins(first: float, second: float, due: float) -> None:
         queue.done("a")
         rest = asyncio.ensure_future(queue.get())
         await asyncio.sleep(1000)
-        assert not rest.done(), "the timer is gone with the entry"
+        assert not rest.done(), "the timer is removed with the entry"
         rest.cancel()
 
     clock.run(story())
 
 
-def test_a_timer_for_a_ready_key_is_swallowed() -> None:
+def test_a_timer_for_a_ready_key_is_ignored() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
@@ -180,7 +180,7 @@ def test_a_timer_for_a_ready_key_is_swallowed() -> None:
     clock.run(story())
 
 
-def test_readded_while_processing_beats_the_delay_that_the_worker_returns() -> None:
+def test_adding_again_while_processing_takes_precedence_over_the_delay_of_the_worker() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
@@ -200,7 +200,7 @@ def test_readded_while_processing_beats_the_delay_that_the_worker_returns() -> N
     clock.run(story())
 
 
-def test_a_raise_of_priority_keeps_the_delay() -> None:
+def test_a_raised_priority_keeps_the_delay() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         start = _now()
@@ -224,7 +224,7 @@ def test_a_key_that_becomes_due_goes_to_the_end_of_its_level() -> None:
     clock.run(story())
 
 
-def test_the_exponential_table() -> None:
+def test_the_exponential_limiter_doubles_delays() -> None:
     limiter = ExponentialLimiter()
     delays = [limiter.when("k") for _ in range(20)]
     assert delays[:8] == pytest.approx([0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
@@ -262,7 +262,7 @@ def test_the_slowest_of_several_limiters_decides() -> None:
     clock.run(story())
 
 
-def test_of_a_delay_and_the_limiters_the_smaller_holds() -> None:
+def test_the_smaller_of_a_delay_and_the_limiters_applies() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         start = _now()
@@ -273,7 +273,7 @@ def test_of_a_delay_and_the_limiters_the_smaller_holds() -> None:
     clock.run(story())
 
 
-def test_shutdown_drops_what_waits_and_frees_the_workers() -> None:
+def test_a_shutdown_drops_waiting_keys_and_wakes_the_workers() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         waiting = asyncio.ensure_future(queue.get())
@@ -289,7 +289,7 @@ def test_shutdown_drops_what_waits_and_frees_the_workers() -> None:
     clock.run(story())
 
 
-def test_draining_hands_out_what_is_ready_and_waits_for_the_workers() -> None:
+def test_draining_returns_ready_keys_and_waits_for_the_workers() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
@@ -310,7 +310,7 @@ def test_draining_hands_out_what_is_ready_and_waits_for_the_workers() -> None:
     clock.run(story())
 
 
-def test_a_worker_that_is_cancelled_passes_its_wake_up_on() -> None:
+def test_a_cancelled_worker_passes_its_wake_up_on() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         first = asyncio.ensure_future(queue.get())
@@ -376,7 +376,7 @@ def test_fast_delays_come_before_the_slow_one() -> None:
     assert limiter.when("k") == 0.1
 
 
-def test_cap_holds_for_another_limiter() -> None:
+def test_a_maximum_applies_to_another_limiter() -> None:
     limiter = CappedLimiter(ExponentialLimiter(), 0.03)
     assert [limiter.when("k") for _ in range(4)] == [0.005, 0.01, 0.02, 0.03]
     assert limiter.num_requeues("k") == 4
@@ -384,7 +384,7 @@ def test_cap_holds_for_another_limiter() -> None:
     assert limiter.num_requeues("k") == 0
 
 
-def test_timers_that_were_overtaken_take_no_memory() -> None:
+def test_superseded_timers_need_no_memory() -> None:
     async def story() -> None:
         queue: WorkQueue[int] = WorkQueue()
         for _ in range(100):
@@ -401,7 +401,7 @@ def test_timers_that_were_overtaken_take_no_memory() -> None:
 
 
 class _Model:
-    """What the rules of the queue say, in the plainest way."""
+    """The rules of the queue in their simplest form."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, tuple[int, float | None, int]] = {}  # priority, due, order
@@ -454,7 +454,7 @@ OPERATIONS = st.lists(
 @pytest.mark.property
 @settings(max_examples=150, deadline=None)
 @given(OPERATIONS)
-def test_queue_does_what_its_rules_say(operations: list[tuple[Any, ...]]) -> None:
+def test_the_queue_follows_its_rules(operations: list[tuple[Any, ...]]) -> None:
     async def story() -> None:
         loop = asyncio.get_running_loop()
         queue: WorkQueue[str] = WorkQueue()

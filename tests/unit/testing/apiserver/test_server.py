@@ -1,6 +1,6 @@
-"""What the API server double can be told to do.
+"""What a test can configure in the API server double.
 
-What it answers is compared with the real one in tests/conformance/apiserver.
+tests/conformance/apiserver compares its answers with those of the real one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def play(server: ApiServer, work: Callable[[HttpCluster], Awaitable[None]]) -> N
     clock.run(scene(), patience=0.001)
 
 
-def test_accesses_are_recorded_in_the_words_of_rbac_and_may_be_denied() -> None:
+def test_accesses_are_recorded_in_terms_of_rbac_and_can_be_denied() -> None:
     server = ApiServer.of([MAPS], crds=[_crd("v1")])
 
     async def work(cluster: HttpCluster) -> None:
@@ -105,7 +105,7 @@ def test_accesses_are_recorded_in_the_words_of_rbac_and_may_be_denied() -> None:
     assert [method for method, _ in server.writes()] == ["POST", "DELETE"]
 
 
-def test_plan_refuses_delays_and_cuts() -> None:
+def test_a_plan_refuses_delays_and_disconnects() -> None:
     server = ApiServer.of([MAPS])
     plans: list[Any] = [Refusal(418, "Teapot", "short and stout"), Fault.CUT_BEFORE, 7.0, None]
 
@@ -123,7 +123,7 @@ def test_plan_refuses_delays_and_cuts() -> None:
     play(server, work)
 
 
-def test_server_that_restarts_keeps_its_port_and_its_objects() -> None:
+def test_a_restarted_server_keeps_its_port_and_its_objects() -> None:
     server = ApiServer.of([MAPS])
 
     async def scene() -> None:
@@ -138,7 +138,7 @@ def test_server_that_restarts_keeps_its_port_and_its_objects() -> None:
     clock.run(scene(), patience=0.001)
 
 
-def test_bookmarks_come_on_request() -> None:
+def test_bookmarks_are_sent_on_request() -> None:
     server = ApiServer.of([MAPS])
 
     async def work(cluster: HttpCluster) -> None:
@@ -158,7 +158,7 @@ def test_bookmarks_come_on_request() -> None:
     play(server, work)
 
 
-def test_kind_that_is_installed_later_is_served() -> None:
+def test_a_kind_that_is_installed_later_is_served() -> None:
     server = ApiServer.of([MAPS])
 
     async def work(cluster: HttpCluster) -> None:
@@ -192,7 +192,7 @@ def _owned(name: str, *owners: Manifest) -> Manifest:
         (Propagation.ORPHAN, ["both", "child", "grandchild", "other"]),
     ],
 )
-def test_garbage_is_collected_when_asked_for(propagation: Propagation, left: list[str]) -> None:
+def test_garbage_is_collected_on_request(propagation: Propagation, left: list[str]) -> None:
     server = ApiServer.of([MAPS])
     server.collects_garbage = True
 
@@ -208,7 +208,7 @@ def test_garbage_is_collected_when_asked_for(propagation: Propagation, left: lis
     assert sorted(one["metadata"]["name"] for one in server.all("configmaps")) == left
 
 
-def test_object_is_shown_in_the_version_that_is_asked_for() -> None:
+def test_an_object_is_returned_in_the_requested_version() -> None:
     def convert(manifest: Manifest, version: str) -> Manifest:
         names = {"tests.example.com/v1": "size", "tests.example.com/v2": "replicas"}
         old, new = names[manifest["apiVersion"]], names[version]
@@ -259,7 +259,7 @@ def _hooked(
     respond: Callable[[Manifest], Manifest],
     work: Callable[[HttpCluster], Awaitable[None]],
 ) -> tuple[ApiServer, list[Manifest]]:
-    """Run `work` on a server that asks a webhook; what it asked."""
+    """Run `work` on a server with a webhook; return the reviews."""
     server = ApiServer.of([MAPS])
     asked: list[Manifest] = []
 
@@ -282,7 +282,7 @@ def _hooked(
     return server, asked
 
 
-def test_mutating_webhook_changes_what_is_kept() -> None:
+def test_a_mutating_webhook_changes_the_stored_object() -> None:
     patch = [{"op": "add", "path": "/data", "value": {"x": "added"}}]
 
     def respond(_: Manifest) -> Manifest:
@@ -303,7 +303,7 @@ def test_mutating_webhook_changes_what_is_kept() -> None:
     assert first["object"]["kind"] == "ConfigMap"
 
 
-def test_validating_webhook_refuses_and_warns() -> None:
+def test_a_validating_webhook_refuses_and_warns() -> None:
     def respond(request: Manifest) -> Manifest:
         if request["operation"] == "DELETE":
             assert request["object"] is None
@@ -325,7 +325,7 @@ def test_validating_webhook_refuses_and_warns() -> None:
 
 
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
-def test_failure_policy_decides_when_the_webhook_does_not_answer(policy: str) -> None:
+def test_the_failure_policy_decides_if_the_webhook_does_not_answer(policy: str) -> None:
     async def work(cluster: HttpCluster) -> None:
         if policy == "Ignore":
             await cluster.create(MAPS, _map("a"))

@@ -60,7 +60,7 @@ def test_another_scope_is_refused_by_the_api_server() -> None:
     assert not found.is_safe
 
 
-def test_another_kind_is_refused_by_the_api_server_and_crdify_does_not_look_at_it() -> None:
+def test_another_kind_is_refused_by_the_api_server_and_ignored_by_crdify() -> None:
     found = only(definitions.compare_crds(crd(), crd(names={"kind": "Other", "plural": "things"})))
 
     assert found.rule == "name-changed"
@@ -68,7 +68,7 @@ def test_another_kind_is_refused_by_the_api_server_and_crdify_does_not_look_at_i
     assert found.is_refused
 
 
-def test_a_version_in_which_objects_are_stored_must_stay() -> None:
+def test_a_version_with_stored_objects_must_stay() -> None:
     old = crd(version("v1alpha1", served=False), version("v1"))
     old["status"] = {"storedVersions": ["v1alpha1", "v1"]}
 
@@ -80,7 +80,7 @@ def test_a_version_in_which_objects_are_stored_must_stay() -> None:
     assert found.keys == ("spec", "versions", 0)
 
 
-def test_a_stored_version_that_the_old_crd_does_not_list_is_missed_too() -> None:
+def test_a_stored_version_that_the_old_crd_does_not_list_is_also_missing() -> None:
     old = crd()
     old["status"] = {"storedVersions": ["v1alpha1", "v1"]}
 
@@ -109,7 +109,7 @@ def test_without_a_status_the_storage_version_counts_as_stored() -> None:
         ({"additionalPrinterColumns": [{"name": "Age"}]}, {}, ["column-removed"]),
     ],
 )
-def test_what_a_version_has_is_compared(before: Any, after: Any, rules: list[str]) -> None:
+def test_the_fields_of_a_version_are_compared(before: Any, after: Any, rules: list[str]) -> None:
     old = crd(version("v1"), version("v1beta1", **before))
     new = crd(version("v1"), version("v1beta1", **after))
 
@@ -119,7 +119,7 @@ def test_what_a_version_has_is_compared(before: Any, after: Any, rules: list[str
     assert all(one.is_safe for one in found)
 
 
-def test_objects_are_stored_in_a_new_version() -> None:
+def test_objects_are_converted_to_a_new_storage_version() -> None:
     new = crd(version("v1", storage=False), version("v2", storage=True))
 
     found = definitions.compare_crds(crd(), new)
@@ -128,7 +128,7 @@ def test_objects_are_stored_in_a_new_version() -> None:
     assert "keep `v1` in the CRD" in found[1].hint
 
 
-def test_a_change_of_a_schema_has_its_place_and_an_object_that_shows_it() -> None:
+def test_a_change_of_a_schema_has_its_place_and_an_example_object() -> None:
     old = crd(with_spec(version("v1"), properties={"size": {"type": "integer"}}))
     new = crd(with_spec(version("v1"), properties={"size": {"type": "integer", "minimum": 3}}))
 
@@ -162,7 +162,7 @@ def test_the_schema_of_v1beta1_is_that_of_all_versions() -> None:
     assert found.keys[:3] == ("spec", "validation", "openAPIV3Schema")
 
 
-def test_versions_that_are_served_together_must_not_differ_more_than_before() -> None:
+def test_served_versions_must_not_differ_more_than_before() -> None:
     narrow = with_spec(version("v1beta1"), properties={"a": {"type": "string", "maxLength": 9}})
     wide = with_spec(version("v1"), properties={"a": {"type": "string"}})
     tight = with_spec(version("v1"), properties={"a": {"type": "string", "maxLength": 3}})
@@ -194,7 +194,7 @@ def test_versions_are_compared_in_the_order_of_kubernetes(one: str, other: str) 
         assert f"{one} -> {other}" in [change.version for change in found]
 
 
-def test_a_conversion_that_goes_or_comes_is_named() -> None:
+def test_an_added_or_removed_conversion_is_named() -> None:
     webhook = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1", "v1beta1"]}}
     fewer = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}}
     pair = (version("v1"), version("v2"))
@@ -210,7 +210,7 @@ def test_a_conversion_that_goes_or_comes_is_named() -> None:
     assert "`v1beta1`" in reviews.message
 
 
-def test_names_that_come_and_go_are_listed() -> None:
+def test_added_and_removed_names_are_listed() -> None:
     old = crd(names={"kind": "Thing", "plural": "things", "shortNames": ["th"]})
     new = crd(names={"kind": "Thing", "plural": "things", "categories": ["all"]})
 
@@ -220,7 +220,7 @@ def test_names_that_come_and_go_are_listed() -> None:
 
 
 @pytest.mark.parametrize("value", [None, "x", [], {"spec": 3}, {"spec": {"versions": [None, 3]}}])
-def test_broken_crds_are_compared_without_a_fault(value: Any) -> None:
+def test_invalid_crds_never_raise_an_exception(value: Any) -> None:
     broken = value if isinstance(value, dict) else {"spec": value}
 
     definitions.compare_crds(broken, crd())

@@ -1,7 +1,7 @@
-"""A law: an object stays valid unless the comparison says that valid objects may be refused.
+"""A law: an object stays valid unless the comparison reports that valid objects can be refused.
 
-What the API server does (dropping unknown fields, defaults, JSON Schema, unique items) is done
-here by other code than the one that compares: `jsonschema` and the test double's schemas.
+The API server's steps (removing unknown fields, defaults, JSON Schema, unique items) are done
+by other code than the comparison: `jsonschema` and the schemas of the test double.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ roots = _objects(anything)
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A schema, and another one that has much in common with it."""
+    """Return a schema, and another one that has much in common with it."""
     old = copy.deepcopy(draw(roots))
     new = copy.deepcopy(old)
     for _ in range(draw(st.integers(1, 3))):
@@ -152,7 +152,7 @@ def is_structural(schema: dict[str, Any]) -> bool:
 
 
 def translated(schema: Any) -> Any:
-    """A schema of OpenAPI as one of JSON Schema."""
+    """Convert an OpenAPI schema to JSON Schema."""
     if isinstance(schema, list):
         return [translated(one) for one in schema]
     if not isinstance(schema, Mapping):
@@ -187,13 +187,13 @@ def _is_valid(value: Any, schema: dict[str, Any]) -> bool:
 
 
 def accepts(value: Any, schema: dict[str, Any]) -> bool:
-    """Whether the API server accepts a value, after what it drops and adds."""
+    """Return whether the API server accepts a value, after removed and added fields."""
     kept = server.pruned(copy.deepcopy(value), schema, is_root=False)
     return _is_valid(without_nulls(server.with_defaults(kept, schema), schema), schema)
 
 
 def without_nulls(value: Any, schema: dict[str, Any]) -> Any:
-    """The API server drops null in fields that may not be null."""
+    """The API server removes null in fields that are not nullable."""
     if isinstance(value, list):
         return [without_nulls(one, schema.get("items") or {}) for one in value]
     if not isinstance(value, Mapping):
@@ -216,7 +216,7 @@ def values_of(draw: st.DrawFn, old: dict[str, Any], new: dict[str, Any]) -> list
 
 @st.composite
 def _value(draw: st.DrawFn, schema: dict[str, Any], depth: int) -> Any:
-    """A value that may fit a schema."""
+    """Return a value that can match a schema."""
     if schema.get("nullable") and draw(st.integers(0, 3)) == 0:
         return None
     match schema.get("type"):
@@ -251,7 +251,7 @@ def _value(draw: st.DrawFn, schema: dict[str, Any], depth: int) -> Any:
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.data(), pairs())
-def test_valid_objects_stay_valid_unless_the_comparison_says_otherwise(
+def test_valid_objects_stay_valid_unless_the_comparison_reports_a_refusal(
     data: st.DataObject, pair: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
     old, new = pair
@@ -268,7 +268,7 @@ def test_valid_objects_stay_valid_unless_the_comparison_says_otherwise(
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.data(), pairs())
-def test_stored_objects_fit_unless_the_comparison_says_otherwise(
+def test_stored_objects_are_valid_unless_the_comparison_reports_a_refusal(
     data: st.DataObject, pair: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
     old, new = pair
@@ -301,7 +301,7 @@ def test_examples_are_valid_before_and_refused_now(
 
 
 def _has_conditions(schema: Any) -> bool:
-    """Whether a schema has conditions that examples are not held against."""
+    """Return whether a schema has conditions that examples do not have to satisfy."""
     if isinstance(schema, list):
         return any(map(_has_conditions, schema))
     if not isinstance(schema, Mapping):

@@ -11,7 +11,7 @@ from olmkit.kube.crds.changes import samples, schemas
 
 VECTORS = Path(__file__).parents[4] / "vectors" / "crd_changes.yaml"
 CASES: dict[str, dict[str, Any]] = documents.load(VECTORS.read_bytes(), "").value
-# No example is looked for where only defaults or dropped fields decide.
+# There is no example if only defaults or removed fields make the difference.
 WITHOUT = {
     "field removed from an object that must not be empty",
     "default exceeds the number of fields",
@@ -25,7 +25,7 @@ def whole(spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_change_that_refuses_has_an_example(name: str) -> None:
+def test_each_refusing_change_has_an_example(name: str) -> None:
     old, new = whole(CASES[name]["old"]), whole(CASES[name]["new"])
     for change in schemas.compare_schemas(old, new):
         if not change.refuses and not change.refuses_stored:
@@ -64,14 +64,14 @@ def test_each_change_that_refuses_has_an_example(name: str) -> None:
          {"key0": 1}),
     ],
 )  # fmt: skip
-def test_a_smallest_value_fits(schema: Any, value: Any) -> None:
+def test_a_minimal_value_is_valid(schema: Any, value: Any) -> None:
     found = samples.minimal(schema)
 
     assert samples.fits(found, schema)
     assert found == value or schema.get("minLength") or schema["type"] == "array"
 
 
-def test_an_example_shows_its_change_and_not_another_one() -> None:
+def test_an_example_shows_its_change_and_no_other_one() -> None:
     old = whole({"properties": {"a": {"type": "string", "enum": ["x", "z"]}}})
     new = whole({"properties": {"a": {"type": "string", "enum": ["x"]}, "b": {"type": "integer"}},
                  "required": ["b"]})  # fmt: skip
@@ -82,18 +82,18 @@ def test_an_example_shows_its_change_and_not_another_one() -> None:
     assert found["required-added"] == {"spec": {}}
 
 
-def test_a_value_is_not_made_of_what_nothing_fits() -> None:
+def test_without_a_valid_value_there_is_no_example() -> None:
     assert samples.minimal({"type": "integer", "minimum": 3, "maximum": 2}) is samples.NONE
 
 
-def test_a_schema_that_contains_itself_ends() -> None:
+def test_a_recursive_schema_ends() -> None:
     schema: dict[str, Any] = {"type": "object", "required": ["a"], "properties": {}}
     schema["properties"]["a"] = schema
 
     assert samples.minimal(schema) is samples.NONE
 
 
-def test_a_huge_list_is_not_built() -> None:
+def test_a_very_large_list_is_not_built() -> None:
     schema = {"type": "array", "items": {"type": "string"}, "minItems": 10**9}
 
     assert samples.minimal(schema) is samples.NONE

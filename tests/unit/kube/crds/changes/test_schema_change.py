@@ -15,11 +15,11 @@ from olmkit.kube.crds.changes.schema_change import SchemaChange
         (("spec", "labels", "*"), "spec.labels.*"),
     ],
 )
-def test_a_field_is_shown_as_people_write_it(field: tuple[str, ...], words: str) -> None:
+def test_a_field_is_shown_as_users_write_it(field: tuple[str, ...], words: str) -> None:
     assert schema_change.format_field(field) == words
 
 
-def test_what_refuses_or_drops_is_breaking() -> None:
+def test_changes_that_refuse_or_remove_are_breaking() -> None:
     plain = SchemaChange(rule="a", keys=(), field=(), message="")
 
     assert not plain.is_breaking

@@ -1,4 +1,4 @@
-"""Containers that end again and again: one verdict in all of their phases."""
+"""Containers that repeatedly end: one cause in all of their phases."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def required(state: Manifest, of: Manifest | None = None, **fields: Any) -> Diag
     return found
 
 
-def test_the_verdict_is_the_same_in_all_phases_of_a_crash_loop() -> None:
+def test_the_cause_is_the_same_in_all_phases_of_a_crash_loop() -> None:
     phases = [status({"terminated": ENDED}), status(WAITS, ENDED), status(RUNS, ENDED)]
     found = [required(phase, moment="2026-01-01T10:01:20Z") for phase in phases]
     assert {(one.cause, one.message, one.readiness) for one in found} == {
@@ -64,7 +64,7 @@ def test_the_verdict_is_the_same_in_all_phases_of_a_crash_loop() -> None:
 
 
 @pytest.mark.parametrize(("restarts", "expected"), [(0, "stuck"), (4, "stuck"), (5, "blocked")])
-def test_a_container_that_has_ended_often_is_given_up(restarts: int, expected: str) -> None:
+def test_a_container_that_has_ended_often_is_a_failure(restarts: int, expected: str) -> None:
     assert required(status(WAITS, ENDED, restarts)).readiness == expected
 
 
@@ -72,8 +72,8 @@ def test_a_container_that_has_ended_often_is_given_up(restarts: int, expected: s
     ("moment", "is_crashing"),
     [("2026-01-01T10:01:59Z", True), ("2026-01-01T10:02:01Z", False)],
 )
-def test_a_run_that_lasts_long_enough_ends_the_verdict(moment: str, *, is_crashing: bool) -> None:
-    """Twice as long as the last run, but at least a minute."""
+def test_a_run_that_lasts_long_enough_ends_the_cause(moment: str, *, is_crashing: bool) -> None:
+    """A run of twice the time of the last one, but at least a minute."""
     assert (told(status(RUNS, ENDED), moment=moment) is not None) is is_crashing
 
 
@@ -92,7 +92,7 @@ def test_a_container_that_is_ready_now_can_still_be_crashing() -> None:
 @pytest.mark.parametrize(
     ("state", "policy", "is_previous"),
     [
-        (status({"terminated": ENDED}), "Always", False),  # its first run: there is none before
+        (status({"terminated": ENDED}), "Always", False),  # its first run: there is no earlier one
         (status({"terminated": ENDED}, ENDED), "Always", True),
         (status(WAITS, ENDED), "Always", True),
         (status(RUNS, ENDED), "Always", True),
@@ -100,7 +100,7 @@ def test_a_container_that_is_ready_now_can_still_be_crashing() -> None:
         (status({"terminated": ENDED}, ENDED), "Never", False),
     ],
 )
-def test_previous_is_offered_only_for_a_run_that_the_kubelet_has(
+def test_the_previous_log_is_only_suggested_for_a_run_that_the_kubelet_has(
     state: Manifest, policy: str, *, is_previous: bool
 ) -> None:
     hint = required(state, pod(policy=policy), moment="2026-01-01T10:01:10Z").hint
@@ -116,7 +116,7 @@ def test_previous_is_offered_only_for_a_run_that_the_kubelet_has(
         ("", "File", "end of the log"),
     ],
 )
-def test_the_line_that_says_why_is_quoted(message: str, policy: str, said: str) -> None:
+def test_the_line_with_the_reason_is_quoted(message: str, policy: str, said: str) -> None:
     of = pod(terminationMessagePolicy=policy)
     logs = {"apps/p/manager": "begin\nend of the log\n"}
     found = required(status(WAITS, ENDED | {"message": message}), of, logs=logs)
@@ -132,13 +132,13 @@ def test_exit_codes_are_explained(code: int, how: str) -> None:
     assert how in required(status(WAITS, ENDED | {"exitCode": code})).message
 
 
-def test_a_job_and_an_init_container_may_end_without_an_error() -> None:
+def test_a_job_and_an_init_container_can_end_without_an_error() -> None:
     done = status({"terminated": ENDED | {"exitCode": 0}})
     assert told(done, pod(policy="Never")) is None
     assert told(done | {"name": "migrate"}) is None
 
 
-def test_a_program_of_another_architecture_is_named() -> None:
+def test_a_program_for_another_architecture_is_named() -> None:
     logs = {"apps/p/manager": "exec /manager: exec format error\n"}
     hint = required(status(WAITS, ENDED), logs=logs).hint
     assert hint == "publish the image for the architecture of the node"
@@ -180,7 +180,7 @@ def test_a_start_error_is_the_same_before_and_in_the_back_off(message: str, said
         assert "`command` of container `manager` in the bundle's Deployment" in found.hint
 
 
-def test_the_memory_limit_is_named_and_where_it_is_raised() -> None:
+def test_the_memory_limit_is_named_with_the_field_to_change() -> None:
     of = pod(resources={"limits": {"memory": "64Mi"}})
     killed = status(WAITS, ENDED | {"exitCode": 137, "reason": "OOMKilled"})
     found = containers.explain_container(
@@ -203,7 +203,7 @@ def test_the_memory_limit_is_named_and_where_it_is_raised() -> None:
         ("container's runAsUser breaks non-root policy (pod: x)", "its user is root"),
     ],
 )  # fmt: skip
-def test_root_is_refused(words: str, said: str) -> None:
+def test_running_as_root_is_refused(words: str, said: str) -> None:
     waits = {"waiting": {"reason": "CreateContainerConfigError", "message": words}}
     found = required(status(waits))
     assert said in found.message
@@ -212,7 +212,7 @@ def test_root_is_refused(words: str, said: str) -> None:
 
 @pytest.mark.parametrize("kind", ["liveness", "startup"])
 @pytest.mark.parametrize("code", [0, 1, 137, 143])
-def test_a_container_that_a_probe_ends_does_not_crash_by_itself(kind: str, code: int) -> None:
+def test_a_container_that_a_probe_ends_has_the_probe_as_cause(kind: str, code: int) -> None:
     get = {"httpGet": {"path": "/healthz", "port": "probes"}}
     of = pod(ports=[{"name": "probes", "containerPort": 8081}], **{f"{kind}Probe": get})
     events = (
@@ -227,7 +227,7 @@ def test_a_container_that_a_probe_ends_does_not_crash_by_itself(kind: str, code:
     assert "the answer has the status 500" in found.message
 
 
-def test_a_later_crash_is_not_blamed_on_an_earlier_probe() -> None:
+def test_a_later_crash_is_not_attributed_to_an_earlier_probe() -> None:
     killing = event("Killing", "Container manager failed liveness probe, will be restarted",
                     "2026-01-01T09:00:00Z")  # fmt: skip
     assert required(status(WAITS, ENDED), events=(killing,)).cause == "container-crashes"
@@ -251,9 +251,9 @@ def recorded(root: Path, case: str) -> Explanation:
 
 
 @pytest.mark.parametrize(("one", "other"), PHASES)
-def test_two_moments_of_a_real_cluster_have_one_cause(root: Path, one: str, other: str) -> None:
+def test_two_states_of_a_real_cluster_have_one_cause(root: Path, one: str, other: str) -> None:
     first, second = recorded(root, one), recorded(root, other)
     assert first.cause == second.cause
-    # The pod of `first-crash` is another one later on; all else agrees to the letter.
+    # The pod of `first-crash` has another name later; everything else is equal.
     assert first.message.split(" of pod ")[0] == second.message.split(" of pod ")[0]
     assert not {first.readiness, second.readiness} & {Readiness.WAITING, Readiness.READY}

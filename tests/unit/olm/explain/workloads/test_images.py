@@ -37,7 +37,7 @@ def test_each_answer_has_its_fix(words: str, hint: str) -> None:
     assert hint in images.hint(words, IMAGE, "apps")
 
 
-def test_the_usual_registry_is_named_for_a_short_name() -> None:
+def test_the_default_registry_is_named_for_a_short_name() -> None:
     assert "--docker-server=docker.io" in images.hint("401", "library/cache", "apps")
 
 
@@ -51,7 +51,7 @@ def container(reason: str, message: str, *events: str, **spec: Any) -> Any:
     return images.explain_image(seen, pod, status, TemplatePlace("the bundle's Deployment"))
 
 
-def test_a_pull_secret_that_is_missing_is_named() -> None:
+def test_a_missing_pull_secret_is_named() -> None:
     found = container(
         "ImagePullBackOff", "",
         "Unable to retrieve some image pull secrets (login); attempting to pull the image",
@@ -62,7 +62,7 @@ def test_a_pull_secret_that_is_missing_is_named() -> None:
     assert "`kubectl create secret docker-registry login -n apps" in found.hint
 
 
-def test_a_name_that_is_none_and_a_policy_that_forbids_to_pull() -> None:
+def test_an_invalid_name_and_a_policy_that_forbids_pulling_are_reported() -> None:
     words = (
         f'Failed to apply default image tag "{IMAGE}": couldn\'t parse image name "{IMAGE}": bad'
     )

@@ -1,4 +1,4 @@
-"""ConfigMaps, Secrets and keys that a pod names and that are not there."""
+"""Missing ConfigMaps, Secrets and keys that a pod names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ ALL = {"envFrom": [{"configMapRef": {"name": "settings"}}]}
          """-p '{"data":{"t":"VALUE"}}'`"""),
     ],
 )  # fmt: skip
-def test_what_the_environment_lacks(words: str, container: Any, said: str, hint: str) -> None:
+def test_missing_objects_of_the_environment_are_named(
+    words: str, container: Any, said: str, hint: str
+) -> None:
     of = pod(**container)
     found = missing.find_in_environment(words, of, "manager")
     assert found is not None
@@ -45,7 +47,7 @@ def test_what_the_environment_lacks(words: str, container: Any, said: str, hint:
     assert hint in found.hint("apps", HERE, missing.expected_key(of, found))
 
 
-def test_what_a_volume_lacks() -> None:
+def test_missing_objects_of_a_volume_are_named() -> None:
     volume = {"name": "cfg", "secret": {"secretName": "login", "items": [{"key": "k"}]}}
     words = 'MountVolume.SetUp failed for volume "cfg" : '
     found = missing.find_in_volume(words + 'secret "login" not found', pod(volume))
@@ -58,7 +60,7 @@ def test_what_a_volume_lacks() -> None:
     assert missing.find_in_volume(words + "no such device", pod(volume)) is None
 
 
-def test_the_clusters_own_config_map_is_not_to_be_created_by_hand() -> None:
+def test_the_clusters_own_config_map_is_not_created_manually() -> None:
     words = 'MountVolume.SetUp failed for volume "kube" : configmap "kube-root-ca.crt" not found'
     found = missing.find_in_volume(words, pod())
     assert found is not None

@@ -1,4 +1,4 @@
-"""What pods say of why they do not get ready."""
+"""Why pods do not become ready."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def event(reason: str, message: str) -> Manifest:
     return {"kind": "Event", "involvedObject": about, "reason": reason, "message": message}
 
 
-def test_a_ready_pod_and_one_that_is_done_are_well() -> None:
+def test_a_ready_pod_and_a_completed_one_are_healthy() -> None:
     assert pods.explain_pod(seen(), pod(ready=True)) is None
     assert pods.explain_pod(seen(), pod(phase="Succeeded")) is None
 
@@ -45,7 +45,7 @@ def test_a_ready_pod_and_one_that_is_done_are_well() -> None:
         ('Failed to pull image "x:1": "x": dial tcp: no route', "reach"),
     ],
 )
-def test_an_image_that_cannot_be_pulled_is_reported_with_what_the_registry_said(
+def test_an_image_that_cannot_be_pulled_is_reported_with_the_registrys_message(
     words: str, hint: str
 ) -> None:
     waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling"}}
@@ -58,7 +58,7 @@ def test_an_image_that_cannot_be_pulled_is_reported_with_what_the_registry_said(
     assert hint in found.hint
 
 
-def test_a_crash_comes_with_its_last_words() -> None:
+def test_a_crash_has_its_last_log_line() -> None:
     state = {"waiting": {"reason": "CrashLoopBackOff"}}
     crashed = pod(state)
     crashed["status"]["containerStatuses"][0]["lastState"] = {"terminated": {"exitCode": 3}}
@@ -99,7 +99,7 @@ def test_other_states_have_their_causes(changed: Manifest, cause: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "cause"), [("FailedMount", "pod-cannot-start"), ("Unhealthy", "probe-fails")]
 )
-def test_events_tell_what_the_state_does_not(reason: str, cause: str) -> None:
+def test_events_show_what_the_status_does_not(reason: str, cause: str) -> None:
     found = pods.explain_pod(seen(events=(event(reason, "why"),)), pod())
 
     assert found is not None
@@ -126,7 +126,7 @@ def test_a_deployment_is_ready_when_its_newest_pods_are() -> None:
     assert pods.explain_deployment(seen(deployments=(old,)), "d") is not None
 
 
-def test_a_deployment_that_may_make_no_pods_says_so() -> None:
+def test_a_deployment_that_cannot_create_pods_has_the_reason() -> None:
     failure = {
         "type": "ReplicaFailure",
         "status": "True",
@@ -159,7 +159,7 @@ def test_a_missing_deployment_is_waited_for() -> None:
     assert found.readiness is Readiness.WAITING
 
 
-def test_a_deployment_that_olm_has_given_up_on_says_how_it_is_created_again() -> None:
+def test_a_deployment_that_olm_no_longer_retries_has_the_command_that_creates_it_again() -> None:
     bad = pod({"waiting": {"reason": "InvalidImageName", "message": "bad"}})
     late = [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]
     owned = deployment(conditions=late)
@@ -176,7 +176,7 @@ def test_a_deployment_that_olm_has_given_up_on_says_how_it_is_created_again() ->
     assert "kubectl delete" not in own.hint
 
 
-def test_an_available_deployment_whose_pod_keeps_crashing_is_not_well() -> None:
+def test_an_available_deployment_with_a_crashing_pod_is_not_healthy() -> None:
     good = deployment(observedGeneration=2, replicas=1, updatedReplicas=1, conditions=AVAILABLE)
     crashing = pod({"running": {"startedAt": "2026-01-01T10:01:00Z"}}, ready=True)
     ended = {"exitCode": 1, "startedAt": "2026-01-01T10:00:00Z",

@@ -1,4 +1,4 @@
-"""Probes that fail: what they do, and what the answer means."""
+"""Failing probes: their definition, and the meaning of the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operator whose pod is ready, and whose log says that the API server refuses its requests."""
+"""An operator whose pod is ready, and whose log shows that the API server refuses its requests."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_refused_request_in_the_log_of_a_ready_operator_is_reported(log: str, 
 
 
 @pytest.mark.parametrize("log", ["", "level=info msg=started\n", "pods is forbidden\n"])
-def test_other_lines_of_a_log_say_nothing(log: str) -> None:
+def test_other_lines_of_a_log_are_ignored(log: str) -> None:
     found = explain(replace(SEEN, logs={"red/redis-1/manager": log}), "redis")
     assert (found.message, found.details, found.hint) == (
         "`redis.v1.0.0` is installed and healthy",

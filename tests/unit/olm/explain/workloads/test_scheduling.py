@@ -1,4 +1,4 @@
-"""Why no node takes a pod, in terms of the pod; the messages are the scheduler's own."""
+"""Why no node accepts a pod, in terms of the pod; the messages are those of the scheduler."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_taint_that_the_scheduler_does_not_name_is_read_from_the_nodes() -> No
     assert "does not tolerate its taints" in required(words).message
 
 
-def test_a_cordoned_node_is_named_with_the_taint_that_stays() -> None:
+def test_a_cordoned_node_is_named_with_its_permanent_taint() -> None:
     words = f"0/1 nodes are available: 1 node(s) were unschedulable.{TAIL}"
     cordon = taint("node.kubernetes.io/unschedulable")
     named = node(taints=[cordon, taint("maintenance", "yes", "NoExecute")], unschedulable=True)
@@ -144,7 +144,7 @@ def test_claims_are_named_with_their_volume() -> None:
     assert "`kubectl describe persistentvolumeclaim -n apps cache-data`" in found.hint
 
 
-def test_a_cluster_without_nodes_and_a_gated_pod() -> None:
+def test_a_cluster_without_nodes_and_a_gated_pod_are_named() -> None:
     assert "the cluster has no node" in required("no nodes available to schedule pods").message
     found = required("", reason="SchedulingGated", schedulingGates=[{"name": "example.com/quota"}])
     assert found.message.endswith("until its scheduling gates are removed: `example.com/quota`")

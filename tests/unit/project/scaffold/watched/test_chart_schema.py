@@ -1,4 +1,4 @@
-"""`values.schema.json` → what a CRD takes."""
+"""`values.schema.json` → a schema that a CRD accepts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ OPEN = {"x-kubernetes-preserve-unknown-fields": True}
         (True, OPEN),
     ],
 )
-def test_a_property_becomes_structural(schema: Any, wanted: dict[str, Any]) -> None:
+def test_a_property_is_converted_to_a_structural_schema(
+    schema: Any, wanted: dict[str, Any]
+) -> None:
     root = {
         "type": "object",
         "properties": {"it": schema},
@@ -49,7 +51,7 @@ def test_a_property_becomes_structural(schema: Any, wanted: dict[str, Any]) -> N
     assert chart_schema.spec_schema(root, {})["properties"]["it"] == wanted
 
 
-def test_what_the_chart_has_a_value_for_is_not_required() -> None:
+def test_a_property_with_a_value_in_the_chart_is_not_required() -> None:
     schema = {
         "type": "object",
         "required": ["size", "host"],
@@ -63,7 +65,7 @@ def test_without_a_schema_of_an_object_the_spec_is_open(schema: Any) -> None:
     assert chart_schema.spec_schema(schema, {}) == chart_schema.open_object("values of the chart")
 
 
-def test_a_schema_that_contains_itself_ends() -> None:
+def test_a_recursive_schema_ends() -> None:
     schema: dict[str, Any] = {"type": "object", "properties": {"next": {"$ref": "#"}}}
     found = chart_schema.spec_schema(schema, {})
     depth = 0

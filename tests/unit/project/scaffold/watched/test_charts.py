@@ -1,4 +1,4 @@
-"""Charts: their names, and the kinds that their templates have."""
+"""Charts: their names, and the kinds in their templates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from olmkit.project.scaffold.watched import charts
 CHART = {"Chart.yaml": b"name: web-site\nversion: 1.0.0\n"}
 
 
-def test_the_kind_is_made_of_the_name() -> None:
+def test_the_kind_comes_from_the_name() -> None:
     found = charts.read(Tree(CHART), path="chart")
     assert (found.name, found.kind, found.values) == ("web-site", "WebSite", {})
 
@@ -26,7 +26,7 @@ def test_the_kind_is_made_of_the_name() -> None:
         ({"Chart.yaml": b"name: a\ndependencies:\n- name: redis\n"}, "needs the chart `redis`"),
     ],
 )
-def test_what_is_not_a_whole_chart_is_an_error(files: dict[str, bytes], message: str) -> None:
+def test_an_incomplete_chart_is_an_error(files: dict[str, bytes], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         charts.read(Tree(files), path="chart")
 
@@ -36,7 +36,7 @@ def test_a_schema_that_is_not_json_is_an_error() -> None:
         charts.read(Tree(CHART | {"values.schema.json": b"{"}), path="chart")
 
 
-def test_kinds_of_the_text_are_found_whatever_the_values_are() -> None:
+def test_kinds_in_the_text_are_found_for_any_values() -> None:
     template = b"""\
 {{- if .Values.enabled }}
 apiVersion: apps/v1

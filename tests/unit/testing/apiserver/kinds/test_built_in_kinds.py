@@ -1,4 +1,4 @@
-"""The kinds that a double has without being told of each."""
+"""The kinds that a double has by default."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from olmkit.testing import BUILT_IN, ApiServer, client_for
 from olmkit.testing.apiserver.kinds import built_in_kinds
 
 
-def test_kinds_are_where_kubernetes_keeps_them() -> None:
+def test_kinds_have_the_groups_and_scopes_of_kubernetes() -> None:
     found = ApiServer.of(BUILT_IN).collections
     assert {
         "/api/v1/configmaps",
@@ -29,7 +29,7 @@ def test_kinds_are_where_kubernetes_keeps_them() -> None:
     assert len(found) == len(BUILT_IN) > 50
 
 
-def test_every_type_that_a_field_names_is_there() -> None:
+def test_every_type_of_a_field_exists() -> None:
     scalars = {"s", "b", "i", "f", "any", "port", "quantity"}
     table = built_in_kinds.fields()
     named = {kind.lstrip("[]{}") for fields in table.values() for kind in fields.values()}
@@ -37,13 +37,13 @@ def test_every_type_that_a_field_names_is_there() -> None:
     assert all(built_in_kinds.type_of(one.gvk) in table for one in BUILT_IN)
 
 
-def test_the_namespaces_of_a_new_cluster_are_there() -> None:
+def test_the_namespaces_of_a_new_cluster_exist() -> None:
     server = ApiServer.of(BUILT_IN)
     found = {one["metadata"]["name"] for one in server.all("namespaces")}
     assert found == {"default", "kube-node-lease", "kube-public", "kube-system"}
 
 
-def test_what_a_test_puts_somewhere_has_a_namespace() -> None:
+def test_objects_of_a_test_have_a_namespace() -> None:
     server = ApiServer.of(BUILT_IN)
     server.put("configmaps", {"metadata": {"name": "a", "namespace": "team"}})
 
@@ -58,7 +58,7 @@ def test_what_a_test_puts_somewhere_has_a_namespace() -> None:
     asyncio.run(story())
 
 
-def test_a_garbage_collector_empties_a_namespace_too() -> None:
+def test_a_garbage_collector_also_empties_a_namespace() -> None:
     server = ApiServer.of(BUILT_IN)
     server.collects_garbage = True
     server.put("configmaps", {"metadata": {"name": "a", "namespace": "team"}})
