@@ -101,7 +101,7 @@ async def rest(server: ApiServer, least: float = 1.0) -> None:
 async def writes(
     server: ApiServer, client: Client, body: dict[str, Any], least: float = 1.0
 ) -> tuple[int, int, int]:
-    """Return an operator's writes for a creation, a change and a deletion, without the test's own."""
+    """Return an operator's own writes for a creation, a change and a deletion."""
     gvk = GVK(*body["apiVersion"].split("/"), body["kind"])
     key, counts = Request("one", "default"), []
 

@@ -174,7 +174,7 @@ def test_an_unreachable_server_is_a_failed_attempt() -> None:
 @pytest.mark.property
 @pytest.mark.parametrize("seed", range(20))
 def test_two_replicas_never_lead_at_the_same_time(seed: int) -> None:
-    """Each leads for at most the renew deadline after a success, even with an unreachable server."""
+    """Each leads for at most the renew deadline after a success; the server is not always there."""
     chance = random.Random(seed)
     server, clock = _Server(), _Clock()
     locks = {
