@@ -20,7 +20,8 @@ def explain_groups(snapshot: ClusterState) -> Diagnosis | None:
             cause="no-operator-group",
             message=f"namespace `{snapshot.namespace}` has no OperatorGroup, "
             "so OLM installs nothing in it",
-            hint="create one that names the namespaces to watch; `olmkit install` does",
+            hint="create one that names the namespaces to watch in `targetNamespaces`; or "
+            "uninstall the operator and install it with `olmkit install`, which creates one",
             readiness=Readiness.BLOCKED,
         )
     names = ", ".join(f"`{objects.name(group)}`" for group in snapshot.groups)

@@ -274,7 +274,9 @@ def _explain_deleted_csv(
     return Diagnosis(
         cause="csv-deleted",
         message=f"the ClusterServiceVersion `{current}` was deleted, and OLM does not recreate it",
-        hint="delete the Subscription and install again",
+        hint=f"run `olmkit uninstall {kinds.subscription_key(subscription).package} -n "
+        f"{objects.namespace(subscription)}`, which keeps the CRDs and their objects, and install "
+        "the operator again",
         readiness=Readiness.BLOCKED,
     )
 
