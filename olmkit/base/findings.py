@@ -229,6 +229,12 @@ CODES: Final[Mapping[str, Code]] = {
             ("PRJ119", "cert-manager-annotation", _WARNING, "cert-manager overwrites the CA."),
             ("PRJ120", "kustomization", _ERROR, "olmkit cannot build an overlay."),
             ("PRJ121", "idle-patch", _WARNING, "A patch matches no resource."),
+            (
+                "PRJ122",
+                "certificate-left-out",
+                _WARNING,
+                "A Deployment mounts a Secret that a left-out Certificate would create.",
+            ),
         ),
         WATCHES: (
             ("WCH001", "watches-shape", _ERROR, "The file or an entry is malformed."),

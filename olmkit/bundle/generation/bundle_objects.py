@@ -12,6 +12,7 @@ from olmkit.bundle.generation.collect import CollectedObjects
 from olmkit.bundle.generation.rbac import AccountAccess
 from olmkit.bundle.generation.supported_kinds import REPLACED_BY_OLM, SUPPORTED
 from olmkit.bundle.model import CERT_MANAGER_INJECTION, CustomResourceDefinition
+from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
 
@@ -65,7 +66,11 @@ def report_dropped(collection: CollectedObjects, note: Callable[[Diagnostic], No
 
 
 def note_certificates(collection: CollectedObjects, note: Callable[[Diagnostic], None]) -> None:
-    """Report annotations of CRDs with which cert-manager and OLM would overwrite each other."""
+    """Report what cert-manager does in a cluster and cannot do in a bundle.
+
+    OLM would overwrite the CA in a CRD, and no Secret exists without its Certificate.
+    """
+    _note_secrets(collection, note)
     for crd in collection.crds:
         for key in crd.annotations if crd.converts_by_webhook else ():
             if key.startswith(CERT_MANAGER_INJECTION):
@@ -79,3 +84,32 @@ def note_certificates(collection: CollectedObjects, note: Callable[[Diagnostic],
                         hint="remove the annotation from `config/manifests`",
                     )
                 )
+
+
+def _note_secrets(collection: CollectedObjects, note: Callable[[Diagnostic], None]) -> None:
+    """Report volumes of Secrets that only a Certificate, which a bundle cannot have, creates."""
+    left_out = {
+        objects.text(objects.mapping(one.value.get("spec")).get("secretName")): one.name
+        for one in collection.others
+        if (one.gvk.group, one.kind) == ("cert-manager.io", "Certificate")
+    }
+    present = {one.name for one in collection.others if one.kind == "Secret"}
+    for deployment in collection.deployments:
+        volumes = objects.sequence(objects.pod_spec(deployment.value).get("volumes"))
+        for index, volume in enumerate(volumes):
+            secret = objects.mapping(objects.mapping(volume).get("secret"))
+            name = objects.text(secret.get("secretName"))
+            if name not in left_out or name in present or secret.get("optional") is True:
+                continue
+            note(
+                findings.create(
+                    "PRJ122",
+                    f"the Deployment mounts the Secret `{name}`, which the Certificate "
+                    f"`{left_out[name]}` would create, and a bundle has no Certificates: "
+                    "its pods do not start",
+                    at=deployment.at("spec", "template", "spec", "volumes", index),
+                    subject=collect.subject(deployment),
+                    hint="remove the patch that mounts it from the overlays below "
+                    "`config/manifests`; OLM itself mounts the certificates of webhooks",
+                )
+            )

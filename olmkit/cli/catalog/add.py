@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,16 +15,18 @@ from olmkit.cli.frame.registry_options import registry_options
 if TYPE_CHECKING:
     from olmkit.catalog.changes.addition import NewEntry
     from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.catalog.add import Added
 
 
 @command(
     example="""
     olmkit catalog add catalog bundle --image quay.io/example/memcached-operator-bundle:v{version}
     olmkit catalog add catalog quay.io/example/memcached-operator-bundle:v0.2.0 --channel stable
+    olmkit catalog add catalog bundles/*/bundle --image quay.io/example/{package}-bundle:v{version}
     """,
 )
 @click.argument("catalog", type=click.Path(path_type=Path))
-@click.argument("bundle")
+@click.argument("bundles", metavar="BUNDLE...", nargs=-1, required=True)
 @click.option(
     "-c",
     "--channel",
@@ -69,7 +72,7 @@ def add(
     app: App,
     *,
     catalog: Path,
-    bundle: str,
+    bundles: tuple[str, ...],
     channels: tuple[str, ...],
     replaces: str,
     skips: tuple[str, ...],
@@ -84,8 +87,8 @@ def add(
 
     CATALOG is a directory or a file, which can be new; BUNDLE is a directory or an image. By
     default, the bundle replaces the one that its ClusterServiceVersion names, or the head of the
-    channel. A bundle that the catalog has already changes nothing. Nothing is written if the
-    catalog would not be valid.
+    channel. A bundle that the catalog has already changes nothing. Several bundles are added from
+    the lowest version to the highest. Nothing is written if the catalog would not be valid.
     """
     from olmkit.catalog.bundles.migrate import Level
     from olmkit.catalog.changes.addition import Placement
@@ -104,23 +107,28 @@ def add(
         level=Level(level),
         access=access,
     )
-    added = app.run(job.add(catalog, bundle, options, dry_run=dry_run))
-    lines = [_line(entry) for entry in added.entries]
+    added = app.run(job.add_all(catalog, bundles, options, dry_run=dry_run))
+    values = [_value(one) for one in added]
+    lines = [line for one in added for line in _lines(one, dry_run=dry_run)]
     app.emit(
-        {
-            "package": added.package,
-            "bundle": added.bundle,
-            "entries": [{"channel": entry.channel, **entry.value()} for entry in added.entries],
-            "changes": output.changes_json(added.changes),
-        },
-        text=app.told(
-            "\n".join(
-                [output.changes_text(added.changes, dry_run=dry_run) or "nothing to change", *lines]
-            ),
-            is_result=dry_run,
-        ),
-        diagnostics=added.diagnostics,
+        values[0] if len(values) == 1 else {"bundles": values},
+        text=app.told("\n".join(lines), is_result=dry_run),
+        diagnostics=[found for one in added for found in one.diagnostics],
     )
+
+
+def _value(added: Added) -> dict[str, Any]:
+    return {
+        "package": added.package,
+        "bundle": added.bundle,
+        "entries": [{"channel": entry.channel, **entry.value()} for entry in added.entries],
+        "changes": output.changes_json(added.changes),
+    }
+
+
+def _lines(added: Added, *, dry_run: bool) -> Iterator[str]:
+    yield output.changes_text(added.changes, dry_run=dry_run) or "nothing to change"
+    yield from map(_line, added.entries)
 
 
 def _line(entry: NewEntry) -> str:

@@ -7,19 +7,21 @@ warnings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Severity
 from olmkit.base.tree import Changes, Tree, diff
+from olmkit.base.versions import Version
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.changes import addition
 from olmkit.catalog.changes.addition import NewEntry, Placement
 from olmkit.edges import disk, index_database, paths
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs, render
-from olmkit.jobs.catalog.render import RenderOptions
+from olmkit.jobs.catalog.render import BundleRead, RenderOptions
 
 _FILES: Final = (".yaml", ".yml", ".json")
 
@@ -51,36 +53,59 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
     Raises `InputError` if the catalog would be invalid, and `ConfigurationError` if the bundle's
     image is not known; then nothing is written.
     """
+    (added,) = await add_all(catalog, [bundle], options, dry_run=dry_run)
+    return added
+
+
+async def add_all(
+    catalog: Path, bundles: Sequence[str], options: AddOptions, *, dry_run: bool = False
+) -> tuple[Added, ...]:
+    """Add bundles like `add`, from the lowest version to the highest, or none of them."""
+    placement = options.placement
+    if len(bundles) > 1 and (placement.replaces or placement.skips or placement.skip_range):
+        raise ConfigurationError(
+            "the edges of several bundles cannot be the same",
+            hint="add the bundles one by one, or write the edges into their ClusterServiceVersions",
+        )
     if index_database.is_database(catalog):
         raise InputError(
             f"`{catalog}` is an index database, which is only read",
             hint=f"render it to files first: `olmkit catalog render {catalog} > catalog.yaml`",
         )
-    read = await render.read_bundle(
-        bundle,
-        RenderOptions(image=options.image, level=options.level, access=options.access),
-    )
-    if not read.rendered.image:
-        raise ConfigurationError(
-            f"the location of the image of `{read.source.name}` is not known",
-            hint="pass `--image registry/name:v{version}`",
-        )
+    chosen = RenderOptions(image=options.image, level=options.level, access=options.access)
+    found = [await render.read_bundle(one, chosen) for one in bundles]
+    for read in found:
+        if not read.rendered.image:
+            raise ConfigurationError(
+                f"the location of the image of `{read.source.name}` is not known",
+                hint="pass `--image registry/name:v{version}`",
+            )
     root, tree, file = _open(catalog)
-    warnings: list[Diagnostic] = []
-    if tree:
-        warnings = _check_before(str(catalog), tree, read.source.package, str(root))
-    made = addition.add(tree, read.source, read.rendered, options.placement, file=file)
-    _check(str(catalog), made.tree, read.source.package)
-    changes = diff(made.tree, tree)
+    present, done = tree, []
+    for read in sorted(found, key=_order) if len(found) > 1 else found:
+        warnings: list[Diagnostic] = []
+        if tree:
+            warnings = _check_before(str(catalog), tree, read.source.package, str(root))
+        made = addition.add(tree, read.source, read.rendered, placement, file=file)
+        _check(str(catalog), made.tree, read.source.package)
+        changes = (one._replace(path=str(root / one.path)) for one in diff(made.tree, tree))
+        done.append(
+            Added(
+                package=read.source.package,
+                bundle=read.source.name,
+                entries=made.entries,
+                changes=Changes(tuple(changes)),
+                diagnostics=(*read.diagnostics, *warnings),
+            )
+        )
+        tree = made.tree
     if not dry_run:
-        disk.apply(root, changes)
-    return Added(
-        package=read.source.package,
-        bundle=read.source.name,
-        entries=made.entries,
-        changes=Changes(tuple(change._replace(path=str(root / change.path)) for change in changes)),
-        diagnostics=(*read.diagnostics, *warnings),
-    )
+        disk.apply(root, diff(tree, present))
+    return tuple(done)
+
+
+def _order(read: BundleRead) -> tuple[str, Version]:
+    return read.source.package, Version.parse(read.source.version or "0.0.0")
 
 
 def _open(catalog: Path) -> tuple[Path, Tree, str]:

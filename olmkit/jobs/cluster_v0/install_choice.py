@@ -107,7 +107,7 @@ async def choose(
     """Choose the bundle and its catalog; nothing is written.
 
     Raises `InputError` if the catalog or the bundle's image does not exist, or if the catalog does
-    not have the package or version.
+    not have the package or version; `RemoteError` if the catalog's image does not exist.
     """
     if options.bundle:
         return await _choose_bundle(options, access)
@@ -175,7 +175,7 @@ async def _choose_from_image(options: InstallOptions, access: Access) -> Install
         read = await cluster_bundle.read_catalog(options.catalog, access)
     except OlmkitError as error:
         if cluster_bundle.is_missing(error) and not options.secrets:
-            raise InputError(error.message, hint=error.hint) from error
+            raise
         return _unread(options, catalog, f"the catalog cannot be read from here: {error.message}")
     catalog_job.require_servable(options.catalog, read.catalog)
     chosen = await cluster_bundle.choose(

@@ -58,9 +58,9 @@ async def choose_for_install(
 ) -> ExtensionChoice:
     """Return the bundle of an install.
 
-    Raises `InputError` if a catalog that OLM reads is not served, if a catalog image does not
-    exist, and if the catalogs have no bundle that OLM would install. Other problems with the image
-    are notes: only the cluster may be able to reach the registry.
+    Raises `InputError` if a catalog that OLM reads is not served, and if the catalogs have no
+    bundle that OLM would install; `RemoteError` if a catalog image does not exist. Other problems
+    with the image are notes: only the cluster may be able to reach the registry.
     """
     image = request.catalog_image
     off: Sequence[Manifest] = ()
@@ -68,10 +68,8 @@ async def choose_for_install(
         try:
             catalog = (await cluster_bundle.read_catalog(image, access)).catalog
         except OlmkitError as error:
-            if isinstance(error, InputError):
+            if isinstance(error, InputError) or cluster_bundle.is_missing(error):
                 raise
-            if cluster_bundle.is_missing(error):
-                raise InputError(error.message, hint=error.hint) from error
             return _unknown_error(error)
         read: tuple[ClusterCatalog, ...] = (ClusterCatalog(name=request.catalog, catalog=catalog),)
     else:

@@ -336,7 +336,7 @@ def init_values(request: InitRequest) -> dict[str, str]:
     """Return the values that the templates of a new project may use."""
     image = request.image or f"{request.domain}/{request.name}:v0.0.1"
     name, tag, digest = own_image_parts(image)
-    if digest or not tag:
+    if digest:
         raise ConfigurationError(
             f"`{image}` has no tag", hint="give the operator's image as `registry/name:tag`"
         )
@@ -396,6 +396,10 @@ def own_image_parts(image: str) -> tuple[str, str, str]:
             f"`{image}` means `{meant}`, which cannot be the image of your operator",
             hint=f"name its registry: `quay.io/example/{parts[0]}:v0.0.1`; for Docker Hub, "
             f"`docker.io/NAME/{parts[0]}:v0.0.1`",
+        )
+    if not parts[2] and not image.endswith(f":{parts[1]}"):
+        raise ConfigurationError(
+            f"`{image}` has no tag", hint=f"write `{image}:v0.0.1`, or `{image}:latest`"
         )
     return parts
 

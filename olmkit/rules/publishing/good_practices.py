@@ -86,7 +86,7 @@ def api_description(bundle: Bundle) -> Iterator[Finding]:
                 yield Finding(
                     f"{sort} CRD `{api.name}` has no description",
                     at=csv.at(*api.keys, "description"),
-                    hint="write one sentence on what a user gets from it",
+                    hint="write one sentence on what a user gets from it, in the base CSV",
                 )
 
 

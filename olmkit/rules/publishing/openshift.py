@@ -27,7 +27,8 @@ def openshift_versions_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding
     Why: the pipeline then adds the bundle to the catalogs of every OpenShift version, even
     those with an older Kubernetes, and rejects it.
 
-    Fix: write the annotation `com.redhat.openshift.versions`, such as `v4.14`.
+    Fix: write the annotation `com.redhat.openshift.versions`, such as `v4.14`, into
+    `metadata/annotations.yaml`. `olmkit bundle generate` keeps it.
     """
     csv = bundle.csv
     named = facts.openshift_versions or bundle.annotations.get(OPENSHIFT_VERSIONS, "")
@@ -44,9 +45,11 @@ def openshift_versions_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding
         yield Finding(
             f"`minKubeVersion` is set, and `{OPENSHIFT_VERSIONS}` is not",
             at=csv.at("spec", "minKubeVersion"),
-            hint=f"write `{OPENSHIFT_VERSIONS}: v4.{first}` into `metadata/annotations.yaml`"
+            hint=f"write `{OPENSHIFT_VERSIONS}: v4.{first}` into `metadata/annotations.yaml`, "
+            "where `olmkit bundle generate` keeps it"
             if first
-            else f"write `{OPENSHIFT_VERSIONS}` into `metadata/annotations.yaml`",
+            else f"write `{OPENSHIFT_VERSIONS}` into `metadata/annotations.yaml`, "
+            "where `olmkit bundle generate` keeps it",
         )
 
 

@@ -133,12 +133,13 @@ def catalog_annotation(bundle: Bundle) -> Iterator[Finding]:
     Why: the page of the operator shows `capabilities`, `categories`, `containerImage`,
     `createdAt`, `repository`, `support` and `description`.
 
-    Fix: write the annotation.
+    Fix: write the annotation. In a project, the base CSV in `config/manifests/bases` has it.
     """
     csv = bundle.csv
     if csv is None:
         return
-    for key, (is_right, hint) in _ANNOTATIONS.items():
+    for key, (is_right, words) in _ANNOTATIONS.items():
+        hint = f"write {words}, in the base CSV"
         value = csv.annotations.get(key)
         if value is None:
             yield Finding(
@@ -227,17 +228,14 @@ def _yaml_files(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
 
 
 _ANNOTATIONS: Mapping[str, tuple[Any, str]] = {
-    "capabilities": (lambda _: True, "write the capability level, such as `Basic Install`"),
-    "categories": (lambda _: True, "write categories, such as `Database`"),
-    "containerImage": (_IMAGE.match, "write the operator's image with tag or digest"),
-    "createdAt": (_TIME.fullmatch, "write a time, such as `2026-01-31T12:00:00Z`"),
-    "repository": (hub_fields.is_web_url, "write the URL of the source code"),
+    "capabilities": (lambda _: True, "the capability level, such as `Basic Install`"),
+    "categories": (lambda _: True, "categories, such as `Database`"),
+    "containerImage": (_IMAGE.match, "the operator's image with tag or digest"),
+    "createdAt": (_TIME.fullmatch, "a time, such as `2026-01-31T12:00:00Z`"),
+    "repository": (hub_fields.is_web_url, "the URL of the source code"),
     "support": (
         lambda text: len(text) >= _MIN_WORD,
-        "name the organization that supports the operator",
+        "the name of the organization that supports the operator",
     ),
-    "description": (
-        lambda text: len(text) >= _MIN_SHORT,
-        "write one sentence of 10 to 135 characters",
-    ),
+    "description": (lambda text: len(text) >= _MIN_SHORT, "one sentence of 10 to 135 characters"),
 }

@@ -197,6 +197,28 @@ def test_a_ca_of_cert_manager_is_reported_for_a_crd_that_olm_converts() -> None:
     assert "PRJ119" in rules(made(crd))
 
 
+def test_a_secret_that_only_a_left_out_certificate_creates_is_reported() -> None:
+    certificate: dict[str, Any] = {
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "Certificate",
+        "metadata": {"name": "metrics-certs"},
+        "spec": {"secretName": "metrics-server-cert"},
+    }
+    secret: dict[str, Any] = {"secretName": "metrics-server-cert"}
+    deployment = copy.deepcopy(DEPLOYMENT)
+    deployment["spec"]["template"]["spec"]["volumes"] = [{"name": "certs", "secret": secret}]
+    found = made(deployment, certificate).findings
+    (one,) = (one for one in found if one.rule == "PRJ122")
+    assert "mounts the Secret `metrics-server-cert`, which the Certificate `metrics-certs`" in (
+        one.message
+    )
+    present = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "metrics-server-cert"}}
+    assert "PRJ122" not in rules(made(deployment, certificate, present))
+    assert "PRJ122" not in rules(made(deployment))
+    secret["optional"] = True
+    assert "PRJ122" not in rules(made(deployment, certificate))
+
+
 def test_another_install_strategy_is_not_changed() -> None:
     base = based(install={"strategy": "image", "spec": {"image": "x"}})
     install = made(DEPLOYMENT, base=base).csv["spec"]["install"]

@@ -55,6 +55,43 @@ def render_all(catalog: Path) -> list[str]:
     return [blob.name for blob in done.blobs]
 
 
+def test_several_bundles_are_added_from_the_lowest_version(tmp_path: Path) -> None:
+    folders = [
+        str(bundle(tmp_path / name, version))
+        for name, version in (("a", "1.10.0"), ("b", "1.9.0"), ("c", "1.2.0"))
+    ]
+    catalog = tmp_path / "catalog"
+    options = AddOptions(image=IMAGE)
+
+    planned = asyncio.run(catalog_add.add_all(catalog, folders, options, dry_run=True))
+    assert not catalog.exists()
+    done = asyncio.run(catalog_add.add_all(catalog, folders, options))
+
+    assert done == planned
+    assert [entry.replaces for one in done for entry in one.entries] == [
+        "",
+        "cog.v1.2.0",
+        "cog.v1.9.0",
+    ]
+    assert render_all(catalog) == ["cog", "stable", "cog.v1.10.0", "cog.v1.2.0", "cog.v1.9.0"]
+    replacing = AddOptions(image=IMAGE, placement=Placement(replaces="cog.v1.2.0"))
+    with pytest.raises(ConfigurationError, match="edges of several bundles"):
+        asyncio.run(catalog_add.add_all(catalog, folders, replacing))
+
+
+def test_one_bundle_that_cannot_be_added_leaves_the_catalog_as_it_was(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    add(catalog, bundle(tmp_path / "a"))
+    before = catalog.read_bytes()
+    folders = [str(bundle(tmp_path / "b", "1.1.0")), str(bundle(tmp_path / "c", "1.1.0"))]
+    (tmp_path / "c/manifests/csv.yaml").write_text(
+        (tmp_path / "c/manifests/csv.yaml").read_text().replace("spec: {", "spec: {replaces: x, ")
+    )
+    with pytest.raises(InputError):
+        asyncio.run(catalog_add.add_all(catalog, folders, AddOptions(image=IMAGE)))
+    assert catalog.read_bytes() == before
+
+
 def test_a_dry_run_reports_what_would_be_written(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog"
 

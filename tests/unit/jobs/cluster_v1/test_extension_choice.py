@@ -422,7 +422,7 @@ def test_an_image_of_a_catalog_that_does_not_exist_is_refused(
 
     async def story(reader: ClusterObjects) -> None:
         if is_refused:
-            with pytest.raises(InputError, match="no image"):
+            with pytest.raises(RegistryError, match="no image"):
                 await extension_choice.choose_for_install(reader, request, Access())
         else:
             (note,) = (await extension_choice.choose_for_install(reader, request, Access())).notes

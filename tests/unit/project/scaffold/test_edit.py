@@ -13,7 +13,7 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk
 from olmkit.project import config
-from olmkit.project.config import Project
+from olmkit.project.config import WATCHED_LAYOUTS, Project
 from olmkit.project.scaffold import api as scaffold_api
 from olmkit.project.scaffold import edit as scaffold_edit
 from olmkit.project.scaffold import external as scaffold_external
@@ -22,6 +22,7 @@ from olmkit.project.scaffold import webhook as scaffold_webhook
 from olmkit.project.scaffold.api import ApiRequest, DeployImage
 from olmkit.project.scaffold.edit import EditRequest
 from olmkit.project.scaffold.project import InitRequest
+from olmkit.project.scaffold.watched import project as watched
 from olmkit.project.scaffold.webhook import WebhookRequest
 
 RECONCILER = "toy/reconcilers/toy.py"
@@ -160,7 +161,7 @@ def test_sources_that_are_not_python_are_refused_with_their_place(templates: Tre
     ("image", "text"),
     [
         ("quay.io/a/b:v2", b"  newName: quay.io/a/b\n  newTag: v2\n"),
-        ("quay.io/a/b", b"  newName: quay.io/a/b\n  newTag: latest\n"),
+        ("quay.io/a/b:latest", b"  newName: quay.io/a/b\n  newTag: latest\n"),
         (
             "quay.io/a/b@sha256:" + "0" * 64,
             b"- digest: sha256:" + b"0" * 64 + b"\n  name: controller\n  newName: quay.io/a/b\n",
@@ -172,6 +173,16 @@ def test_the_image_is_set(templates: Tree, image: str, text: bytes) -> None:
     assert text in data
     assert data.count(b"name: controller") == 1
     assert (b"newTag" in data) is (b"digest" not in data)
+
+
+@pytest.mark.parametrize("image", ["quay.io/a/b", "localhost:5000/a/b"])
+def test_an_image_without_a_tag_is_refused(templates: Tree, image: str) -> None:
+    with pytest.raises(ConfigurationError, match="has no tag") as raised:
+        edited(begun(templates), templates, image=image)
+    assert raised.value.hint == f"write `{image}:v0.0.1`, or `{image}:latest`"
+    request = InitRequest(domain="x.org", name="toy", image=image)
+    with pytest.raises(ConfigurationError, match="has no tag"):
+        scaffold.init(request, Tree(), templates)
 
 
 def test_an_invalid_image_is_refused(templates: Tree) -> None:
@@ -262,12 +273,33 @@ def test_the_domain_can_be_changed_until_there_are_kinds(templates: Tree) -> Non
         edited(tree, templates, domain="no domain")
 
 
-@pytest.mark.parametrize("language", ["helm", "ansible", "go"])
-def test_workflows_are_only_for_projects_in_python(templates: Tree, language: str) -> None:
+def test_there_is_no_workflow_for_projects_in_go(templates: Tree) -> None:
     tree = begun(templates)
-    project = replace(project_of(tree), layout=(f"{language}.x/v1",))
-    with pytest.raises(ConfigurationError, match=f"not for {language}"):
+    project = replace(project_of(tree), layout=("go.kubebuilder.io/v4",))
+    with pytest.raises(ConfigurationError, match="no workflow for projects in go"):
         scaffold_edit.edit(EditRequest(ci="github"), project, tree, templates)
+
+
+@pytest.mark.parametrize("service", scaffold.CI)
+@pytest.mark.parametrize("language", ["helm", "ansible"])
+def test_a_workflow_of_charts_and_roles_runs_existing_targets(
+    templates: Tree, language: str, service: str
+) -> None:
+    layout = WATCHED_LAYOUTS[language]
+    request = InitRequest(domain="x.org", name="toy", image="quay.io/a/b:v1.0.0", ci=service)
+    tree = watched.init(request, language, Tree(), templates).tree()
+    assert layout in tree.data("PROJECT").decode()
+    (path,) = (one for one in tree if "gitlab" in one or "github" in one)
+    workflow = documents.load(tree.data(path), path).value
+    steps = workflow["jobs"]["operator"]["steps"] if service == "github" else None
+    lines = [one.get("run", "") for one in steps] if steps else workflow["operator"]["script"]
+    targets = {word for line in lines if line.startswith("make ") for word in line.split()[1:]}
+    makefile = tree.data("Makefile").decode()
+    assert "test" in targets
+    assert all(f"\n{target}:" in makefile for target in targets)
+    installed = [line for line in tree.data(path).decode().splitlines() if "pip install" in line]
+    assert len(installed) == 1
+    assert ("helm" in tree.data(path).decode()) is (language == "helm")
 
 
 @pytest.mark.parametrize("service", scaffold.CI)
