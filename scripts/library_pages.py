@@ -53,7 +53,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "The client": (
         "olmkit.runtime.client",
-        "olmkit.runtime.manifest_client",
+        "olmkit.runtime.manifests.manifest_client",
         "olmkit.runtime.direct.subresources",
         "olmkit.runtime.direct.following",
         "olmkit.runtime.direct.pods",
@@ -113,7 +113,8 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
 # Modules with the base classes of a public class.
 LAYERS: Final = frozenset(
     {
-        "olmkit.runtime.manifest_client",
+        "olmkit.runtime.manifests.manifest_client",
+        "olmkit.runtime.manifests.manifest_reader",
         "olmkit.runtime.direct.subresources",
         "olmkit.runtime.direct.following",
     }

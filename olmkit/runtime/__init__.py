@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from olmkit.runtime.manager import Manager as Manager
     from olmkit.runtime.manager import ShutdownTimeout as ShutdownTimeout
     from olmkit.runtime.manager import stop_on_signals as stop_on_signals
-    from olmkit.runtime.manifest_client import Written as Written
+    from olmkit.runtime.manifests.manifest_client import Written as Written
     from olmkit.runtime.metrics import Registry as Registry
     from olmkit.runtime.metrics import RestClientMetrics as RestClientMetrics
     from olmkit.runtime.process import Operator as Operator
@@ -243,7 +243,7 @@ _NAMES = {
         "ShutdownTimeout",
         "stop_on_signals",
     ),
-    "olmkit.runtime.manifest_client": ("Written",),
+    "olmkit.runtime.manifests.manifest_client": ("Written",),
     "olmkit.runtime.metrics": (
         "Registry",
         "RestClientMetrics",

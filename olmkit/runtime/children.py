@@ -29,7 +29,7 @@ from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime import typed
 from olmkit.runtime.client import Client
 from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
-from olmkit.runtime.manifest_client import gvk_of_manifest
+from olmkit.runtime.manifests.identity import gvk_of_manifest
 from olmkit.runtime.typed import Kind, ModelKind
 from olmkit.runtime.watch.snapshot import Snapshot
 from olmkit.runtime.work.reconcile import Request

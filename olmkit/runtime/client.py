@@ -20,7 +20,7 @@ from olmkit.runtime import typed
 from olmkit.runtime.direct.following import Following
 from olmkit.runtime.direct.pods import Pods
 from olmkit.runtime.durations import Duration
-from olmkit.runtime.manifest_client import Written as Written
+from olmkit.runtime.manifests.manifest_client import Written as Written
 from olmkit.runtime.typed import K, Kind, ModelKind
 from olmkit.runtime.watch.cache import Index
 from olmkit.runtime.work.reconcile import Request

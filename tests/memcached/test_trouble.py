@@ -15,7 +15,8 @@ from memcached_operator.decisions import FINALIZER
 
 from olmkit.base import documents
 from olmkit.edges.cluster import client as cluster
-from olmkit.runtime import ClusterError, Conflict, Result, children, own_writes
+from olmkit.runtime import ClusterError, Conflict, Result, children
+from olmkit.runtime.manifests import own_writes
 from olmkit.testing import Fault
 from olmkit.testing.apiserver import watch as api_watch
 

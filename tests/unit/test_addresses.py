@@ -126,7 +126,7 @@ ELSEWHERE = {
     "runtime/work/blocking_direct.py": "unit/runtime/work/test_blocking.py",
     "runtime/direct/pods.py": "conformance/apiserver/test_pods.py",
     "runtime/direct/*.py": "conformance/apiserver/test_client.py",
-    "runtime/manifest_client.py": "unit/runtime/test_client.py",
+    "runtime/manifests/*.py": "unit/runtime/test_client.py",
     "runtime/kinds.py": "unit/runtime/serve/test_webhook_admission.py",
     "runtime/work/*.py": "unit/runtime/work/test_controller.py",
     "testing/apiserver/*.py": "conformance/apiserver",

@@ -18,7 +18,7 @@ from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime import typed
 from olmkit.runtime.direct.subresources import Subresources
 from olmkit.runtime.durations import Duration, seconds
-from olmkit.runtime.manifest_client import as_manifest
+from olmkit.runtime.manifests.identity import as_manifest
 from olmkit.runtime.typed import K
 from olmkit.runtime.watch.predicate import CreateEvent, UpdateEvent
 from olmkit.runtime.watch.reflector import Reflector

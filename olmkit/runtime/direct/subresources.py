@@ -11,7 +11,7 @@ from olmkit.kube.api import Conflict, Invalid, NotFound, PatchType
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime import typed
 from olmkit.runtime.durations import Duration, seconds
-from olmkit.runtime.manifest_client import ManifestClient
+from olmkit.runtime.manifests.manifest_client import ManifestClient
 from olmkit.runtime.typed import K, Kind, ModelKind
 from olmkit.runtime.work.reconcile import Request
 

@@ -408,7 +408,7 @@ def test_an_own_deletion_is_read(finalizers: list[str]) -> None:
         assert found is None or found["metadata"]["deletionTimestamp"]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("olmkit.runtime.own_writes._FRESH_TIMEOUT", 1.0)
+        patch.setattr("olmkit.runtime.manifests.own_writes._FRESH_TIMEOUT", 1.0)
         play(work)
 
 
@@ -448,7 +448,7 @@ def test_a_late_write_is_reported_with_the_reason() -> None:
             await client.get(MAP, Request("a", "n"), fresh=True)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("olmkit.runtime.own_writes._FRESH_TIMEOUT", 1.0)
+        patch.setattr("olmkit.runtime.manifests.own_writes._FRESH_TIMEOUT", 1.0)
         play(work)
 
 

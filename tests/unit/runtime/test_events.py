@@ -10,14 +10,7 @@ from typing import Any, cast
 import pytest
 
 from olmkit.base import names
-from olmkit.kube.api import (
-    AlreadyExists,
-    Cause,
-    Cluster,
-    ClusterError,
-    NotFound,
-    Resource,
-)
+from olmkit.kube.api import AlreadyExists, Cause, Cluster, ClusterError, NotFound, Resource
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
 from olmkit.runtime.manager import Manager

@@ -21,13 +21,7 @@ from olmkit.edges.network import http_server
 from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime.lead.leader import ElectionSettings, ThreadedElector
-from olmkit.runtime.manager import (
-    Group,
-    LeadershipLost,
-    Manager,
-    ShutdownTimeout,
-    stop_on_signals,
-)
+from olmkit.runtime.manager import Group, LeadershipLost, Manager, ShutdownTimeout, stop_on_signals
 from olmkit.runtime.serve import probes
 from olmkit.runtime.serve.probes import CheckFailed
 from olmkit.runtime.watch.handler import EnqueueObject

@@ -10,7 +10,7 @@ from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
-from olmkit.runtime.own_writes import OwnWrites
+from olmkit.runtime.manifests.own_writes import OwnWrites
 from olmkit.runtime.watch.cache import Cache
 from olmkit.runtime.work.reconcile import Request
 from olmkit.testing import clock
