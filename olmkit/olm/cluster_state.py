@@ -47,14 +47,14 @@ class ClusterState:
 
     `namespaces` has the namespace itself, `system` the Deployments of OLM, if there are any.
     `catalogs`, `jobs`, `pods` and `events` are those of the namespace and of its catalogs'
-    namespaces; `nodes` are read only if no node accepts one of the pods. `catalog_places`: the
-    namespaces whose CatalogSources the user may list; None if the user may list all. `elsewhere`
-    are the Subscriptions of other namespaces. `packages` maps a bundle image to its package, as far
-    as catalogs were read. `conflict` has the facts that prevent OLM from resolving the namespace,
-    if its catalogs were read. `unconverted` has the CRDs whose objects cannot be read because their
-    conversion webhook does not respond: name → message of the API server. `ending_crds` are CRDs of
-    the operators that are being deleted, without their schemas. `moment` is the RFC 3339 time of
-    the snapshot; empty if unknown.
+    namespaces; `nodes` are read only if no node accepts one of the pods, or a pod is not ready.
+    `catalog_places`: the namespaces whose CatalogSources the user may list; None if the user may
+    list all. `elsewhere` are the Subscriptions of other namespaces. `packages` maps a bundle image
+    to its package, as far as catalogs were read. `conflict` has the facts that prevent OLM from
+    resolving the namespace, if its catalogs were read. `unconverted` has the CRDs whose objects
+    cannot be read because their conversion webhook does not respond: name → message of the API
+    server. `ending_crds` are CRDs of the operators that are being deleted, without their schemas.
+    `moment` is the RFC 3339 time of the snapshot; empty if unknown.
     """
 
     namespace: str

@@ -118,7 +118,17 @@ async def add_details(reader: ClusterObjects, made: ClusterState) -> ClusterStat
         _with_system(reader, made), conversions.ailing(reader, made.own_csvs())
     )
     full = replace(full, unconverted=crds.unconverted, ending_crds=crds.ending)
+    full = await _with_doubtful_nodes(reader, full)
     return await with_logs(reader, full)
+
+
+async def _with_doubtful_nodes(reader: ClusterObjects, made: ClusterState) -> ClusterState:
+    """Return the snapshot with the nodes of pods that are not ready."""
+    known = {objects.name(one) for one in made.nodes}
+    names = sorted(set(pods.find_doubtful_nodes(made)) - known)
+    found = await asyncio.gather(*(or_default(reader.find(_NODE, name), None) for name in names))
+    nodes = tuple(_with_kind(_NODE, one) for one in found if one is not None)
+    return replace(made, nodes=(*made.nodes, *nodes))
 
 
 async def _with_system(reader: ClusterObjects, made: ClusterState) -> ClusterState:

@@ -20,7 +20,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, unpacking
+from olmkit.olm.explain import catalogs, explanation, unpacking
 from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
 from olmkit.olm.explain.installs import explain
 
@@ -73,7 +73,7 @@ class UpgradeWatch:
             now = clock()
             if found.cause != cause:
                 cause, since = found.cause, now
-            is_working = _is_working(seen, subscription)
+            is_working = _is_working(seen, subscription, is_known=self._plan.is_known)
             quiet = now if is_working else quiet
             if not wanted and not is_working:
                 settles = 0.0 if self._plan.is_known else self._timeouts.believed
@@ -103,7 +103,13 @@ class UpgradeWatch:
         if wanted and upgrade_plan.is_outdated(seen, source, self._plan.pinned):
             return _explain_outdated_catalog(source or {}, wanted)
         found = explain(seen, self._options.package, target=wanted)
-        if found.is_ready or found.cause == "waiting":
+        if not wanted and found.is_ready:
+            ailing = None if source is None else catalogs.explain_catalog(seen, source)
+            if ailing is not None:
+                return replace(ailing.below(*found.chain[:1]), readiness=Readiness.WAITING)
+            words = "OLM is still processing the Subscription, and may choose a newer version"
+            return replace(found, readiness=Readiness.WAITING, cause="waiting", message=words)
+        if found.is_ready or (wanted and found.cause == "waiting"):
             return replace(
                 found,
                 readiness=Readiness.WAITING,
@@ -200,15 +206,19 @@ def _image(container: Manifest) -> str:
     return text(container.get("image"))
 
 
-def _is_working(seen: ClusterState, subscription: Manifest) -> bool:
-    """Return whether OLM is still processing a Subscription."""
+def _is_working(seen: ClusterState, subscription: Manifest, *, is_known: bool) -> bool:
+    """Return whether OLM is still processing a Subscription.
+
+    `is_known`: the contents of the catalog are known, so that it does not matter whether it is
+    connected.
+    """
     plan = seen.plan(kinds.plan_name(subscription))
     source = upgrade_plan.source_of(seen, subscription)
     unpacks = kinds.condition(subscription, "BundleUnpacking") is not None
     return (
         (plan is not None and kinds.phase(plan) in _WORKING)
         or (unpacks and any(unpacking.find_unfinished_jobs(seen)))
-        or (source is not None and kinds.connection_state(source) != "READY")
+        or (not is_known and source is not None and kinds.connection_state(source) != "READY")
         or any(kinds.is_going(csv) for csv in seen.own_csvs())
     )
 

@@ -130,6 +130,9 @@ def explain_pod(
         return None
     if kinds.condition(pod, "Ready") is not None:
         return None
+    failing = _explain_node(snapshot, pod)
+    if failing is not None:  # what the kubelet has reported of the containers may be old
+        return failing
     for container in _containers(pod):
         finding = containers.explain_container(snapshot, pod, container, template)
         if finding is not None:
@@ -145,6 +148,40 @@ def explain_pod(
         message=f"the pod `{objects.name(pod)}` is not ready yet",
         links=(explanation.link(pod, kinds.phase(pod) or "Pending"),),
         readiness=Readiness.WAITING,
+    )
+
+
+def find_doubtful_nodes(snapshot: ClusterState) -> Iterator[str]:
+    """Yield the names of the nodes of pods that are not ready."""
+    for pod in snapshot.pods:
+        if kinds.phase(pod) in ("Succeeded", "Failed") or kinds.condition(pod, "Ready") is not None:
+            continue
+        name = text(kinds.spec(pod).get("nodeName"))
+        if name:
+            yield name
+
+
+def _explain_node(snapshot: ClusterState, pod: Manifest) -> Diagnosis | None:
+    """Explain a pod whose node is not ready, so that nothing starts or probes its containers."""
+    name = text(kinds.spec(pod).get("nodeName"))
+    node = next((one for one in snapshot.nodes if name and objects.name(one) == name), None)
+    if node is None:
+        return None
+    ready = kinds.any_condition(node, "Ready")
+    if ready.get("status") not in ("False", "Unknown"):
+        return None
+    why = text(ready.get("message")) or text(ready.get("reason"))
+    said = f": {explanation.first_line(why)}" if why else ""
+    return Diagnosis(
+        cause="node-not-ready",
+        message=f"the node `{name}` of pod `{objects.name(pod)}` is not ready{said}",
+        hint=f"repair the node: `kubectl describe node {name}` prints its conditions; Kubernetes "
+        "replaces the pod on another node after about 5 minutes, if one accepts it",
+        links=(
+            explanation.link(pod, f"{kinds.phase(pod)}, not ready"),
+            explanation.link(node, "not ready"),
+        ),
+        origin=FaultOrigin.WORLD,
     )
 
 

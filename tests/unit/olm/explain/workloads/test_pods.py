@@ -37,6 +37,28 @@ def test_a_ready_pod_and_a_completed_one_are_healthy() -> None:
     assert pods.explain_pod(seen(), pod(phase="Succeeded")) is None
 
 
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_a_pod_on_a_failed_node_names_the_node(status: str) -> None:
+    """The events of the pod are older than the failure of the node."""
+    words = "Kubelet stopped posting node status."
+    conditions = [{"type": "Ready", "status": status, "message": words}]
+    node = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"conditions": conditions}}
+    lost = pod({"running": {}}, phase="Running") | {"spec": {"nodeName": "n1"}}
+    unhealthy = event("Unhealthy", "Readiness probe failed: no answer")
+
+    found = pods.explain_pod(seen(lost, events=(unhealthy,), nodes=(node,)), lost)
+
+    assert found is not None
+    assert (found.cause, found.readiness) == ("node-not-ready", Readiness.STUCK)
+    assert found.message == f"the node `n1` of pod `p` is not ready: {words}"
+    assert "`kubectl describe node n1`" in found.hint
+    assert list(pods.find_doubtful_nodes(seen(lost))) == ["n1"]
+    conditions[0]["status"] = "True"
+    well = pods.explain_pod(seen(lost, events=(unhealthy,), nodes=(node,)), lost)
+    assert well is not None
+    assert well.cause == "probe-fails"
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
