@@ -1,4 +1,4 @@
-"""The blocks of commands in the documents: what they type, and what they say is printed."""
+"""The command blocks in the documents: typed lines, and their expected output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-# Generated from the program: `commands.md` has its examples, the others have code alone.
+# Generated from the program: `commands.md` has its examples, the others only have code.
 GENERATED = "docs/reference/"
 OTHERS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
 TYPED = ("sh", "console")
@@ -17,19 +17,19 @@ _EXAMPLES = re.compile(r"^Examples?:\n((?:  .*\n)+)", re.MULTILINE)
 _DOCUMENT = re.compile(r"<<'?(\w+)'?$")
 _INNER = re.compile(r"\$\(([^()]*)\)")
 _OPERATORS = {"|", "||", "&&", ";", "&", "(", ")"}
-_BEFORE = {"!", "until", "do"}  # what follows is the program
+_BEFORE = {"!", "until", "do"}  # the program follows
 _REDIRECTIONS = {">", ">>", "<", ">&", "2>", "<<"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """One line that is typed, continuations joined, and what the page says it prints."""
+    """One typed line, with continuations joined, and its output on the page."""
 
     text: str
     printed: tuple[str, ...] = ()
 
     def commands(self) -> list[list[str]]:
-        """The programs that it runs, each with its arguments; what one reads is left out."""
+        """Return the programs that it runs, each with its arguments, without their stdin."""
         line = self.text.partition("\n")[0]
         inner = _INNER.findall(line)
         found = [words for one in inner for words in Statement(text=one).commands()]
@@ -64,11 +64,11 @@ class Block:
 
     @property
     def place(self) -> str:
-        """The page and the line of the fence, for messages."""
+        """Return the page and the line of the fence, for messages."""
         return f"{self.page}:{self.line}"
 
     def statements(self) -> list[Statement]:
-        """What is typed, in order; in a `console` block the lines that begin with `$`."""
+        """Return the typed lines, in order; in a `console` block those that begin with `$`."""
         if self.language == "sh":
             lines = _joined(self.text.splitlines())
             return [Statement(text=line) for line in map(_without_comment, lines) if line]
@@ -82,7 +82,7 @@ class Block:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """Lines that end with a backslash, and documents in the shell, as one line each."""
+    """Join lines that end with a backslash, and here-documents, to one line each."""
     found: list[str] = []
     end = ""
     for line in re.sub(r"\\\n\s*", "", "\n".join(lines)).splitlines():
@@ -103,7 +103,7 @@ def _without_comment(line: str) -> str:
 
 
 def blocks(root: Path) -> list[Block]:
-    """All fenced blocks of the documents that people write."""
+    """Return all fenced blocks of the hand-written documents."""
     pages = [root / name for name in OTHERS] + sorted((root / "docs").rglob("*.md"))
     return [
         block
@@ -114,7 +114,7 @@ def blocks(root: Path) -> list[Block]:
 
 
 def blocks_of(page: Path, root: Path) -> list[Block]:
-    """The fenced blocks of one page."""
+    """Return the fenced blocks of one page."""
     text = page.read_text("utf-8")
     return [
         Block(
@@ -133,7 +133,7 @@ def _unindented(text: str, indent: str) -> str:
 
 
 def examples(root: Path) -> list[Statement]:
-    """The examples in the help of all commands, as the reference shows them."""
+    """Return the examples in the help of all commands, as in the reference."""
     text = (root / GENERATED / "commands.md").read_text("utf-8")
     lines = [line.strip() for found in _EXAMPLES.findall(text) for line in found.splitlines()]
     return [Statement(text=one) for one in map(_without_comment, _joined(lines)) if one]

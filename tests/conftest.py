@@ -1,4 +1,4 @@
-"""What all tests share: where the real cases lie, and whether slow parts run."""
+"""Fixtures and options of all tests: the real cases, and whether slow tests run."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from olmkit.testing.registry import RegistryServer
 from olmkit.testing.registry import program as registry_program
 
 ROOT = Path(__file__).resolve().parent.parent
-PLUGIN = "-p olmkit.testing.pytest_plugin"  # where this installation does not announce it yet
+PLUGIN = "-p olmkit.testing.pytest_plugin"  # if this installation does not announce it yet
 
 
-# Tests never judge how quick a machine is.
+# Tests never measure how fast a machine is.
 settings.register_profile("olmkit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("olmkit")
 
 
 def pytest_configure() -> None:
-    # In the background of a shell SIGINT is ignored, and so it would be by what tests start.
+    # In the background of a shell SIGINT is ignored, and started processes would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Without garbage collection: nothing of what is collected here is garbage."""
+    """Collect without garbage collection: collected tests are not garbage."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.collect()
-        gc.freeze()  # no later collection walks over the tests themselves
+        gc.freeze()  # later collections ignore the tests themselves
         gc.enable()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    # Packed bytes may hold the time. Processes that run tests together compare the names.
+    # Packed bytes can contain the time. Parallel test processes compare the names.
     packed = isinstance(val, bytes) and not val.isascii()
     return argname if packed else None
 
@@ -67,28 +67,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     skip = pytest.mark.skip(reason="needs real servers or much time: run with --e2e")
     for item in items:
-        if item.get_closest_marker("e2e"):  # not of a folder of that name
+        if item.get_closest_marker("e2e"):  # not of a directory with that name
             item.add_marker(skip)
 
 
 def cases_folder() -> Path | None:
-    """The folder of real cases, or None when it is not on this machine."""
+    """The directory of real cases, or None if it is not on this machine."""
     folder = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases"))
     return folder.resolve() if folder.is_dir() else None
 
 
 @pytest.fixture(scope="session")
 def cases() -> Path:
-    """The folder of real cases; skips the test when there is none."""
+    """The directory of real cases; skips the test if there is none."""
     folder = cases_folder()
     if folder is None:
-        pytest.skip("no real cases here: set OLMKIT_CASES to their folder")
+        pytest.skip("no real cases here: set OLMKIT_CASES to their directory")
     return folder
 
 
 @pytest.fixture(scope="session")
 def vectors() -> Path:
-    """The folder of the unpacked sets of `tests/vectors`."""
+    """The directory of the unpacked sets of `tests/vectors`."""
     script = [sys.executable, str(ROOT / "scripts" / "vectors.py"), "unpack"]
     done = subprocess.run(script, capture_output=True, text=True, check=True)
     return Path(done.stdout.strip())
@@ -110,7 +110,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryServe
 
 @pytest.fixture(scope="session")
 def skopeo() -> Callable[..., bytes]:
-    """Runs skopeo with some words and gives what it prints; it must succeed."""
+    """Run skopeo with arguments and return its output; it must succeed."""
     require("skopeo", shutil.which("skopeo"))
 
     def run(*words: str) -> bytes:
@@ -123,7 +123,7 @@ def skopeo() -> Callable[..., bytes]:
 
 @pytest.fixture(scope="session")
 def make_wheel() -> Callable[..., Path]:
-    """Makes a wheel of `name`, by default in version 1.0, with one module and one program."""
+    """Build a wheel of `name`, by default with version 1.0, with one module and one program."""
 
     def make(
         folder: Path,
@@ -153,7 +153,7 @@ def make_wheel() -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def base_layout(root: Path) -> str:
-    """An image with Python made from Debian's packages, as `oci:FOLDER:TAG`; kept in a cache."""
+    """An image with Python from Debian's packages, as `oci:FOLDER:TAG`; it is cached."""
     made = subprocess.run(
         ["/bin/sh", str(root / "scripts/base-image")], capture_output=True, text=True, check=False
     )
@@ -172,7 +172,7 @@ def base_image(base_layout: str, registry: RegistryServer, skopeo: Callable[...,
 
 @pytest.fixture(scope="session")
 def control_plane_programs() -> Programs:
-    """kube-apiserver and etcd: `KUBEBUILDER_ASSETS`, else what we build once into a cache."""
+    """kube-apiserver and etcd: `KUBEBUILDER_ASSETS`, or those that are built once into a cache."""
     if os.environ.get("KUBEBUILDER_ASSETS"):
         try:
             return control_plane.programs()
@@ -182,7 +182,7 @@ def control_plane_programs() -> Programs:
 
 
 def built(program: str) -> str:
-    """The path of a reference program, built once into a cache by a set of its name."""
+    """Return the path of a reference program, built once into a cache by the set of its name."""
     done = subprocess.run(
         ["/bin/sh", str(ROOT / "scripts/build-programs"), program],
         capture_output=True,
@@ -196,31 +196,31 @@ def built(program: str) -> str:
 
 @pytest.fixture(scope="session")
 def built_program() -> Callable[[str], str]:
-    """Builds a set of `scripts/build-programs`; a path in its folder, with the name of the set."""
+    """Build a set of `scripts/build-programs`; return a path in its directory."""
     return built
 
 
 @pytest.fixture(scope="session")
 def kustomize() -> str:
-    """`KUSTOMIZE`, else the one that we build."""
+    """`KUSTOMIZE`, or the built one."""
     return os.environ.get("KUSTOMIZE") or built("kustomize")
 
 
 @pytest.fixture(scope="session")
 def kubebuilder() -> str:
-    """`KUBEBUILDER`, else the one that we build."""
+    """`KUBEBUILDER`, or the built one."""
     return os.environ.get("KUBEBUILDER") or built("kubebuilder")
 
 
 @pytest.fixture(scope="session")
 def controller_gen() -> str:
-    """`CONTROLLER_GEN`, else the one that we build."""
+    """`CONTROLLER_GEN`, or the built one."""
     return os.environ.get("CONTROLLER_GEN") or built("controller-gen")
 
 
 @pytest.fixture(scope="session")
 def operator_sdk() -> str:
-    """`OPERATOR_SDK`, else the one that we build, with its commands but for Ansible."""
+    """`OPERATOR_SDK`, or the built one, which has its commands except Ansible."""
     return os.environ.get("OPERATOR_SDK") or built("operator-sdk")
 
 
@@ -235,19 +235,19 @@ def apiserver(
 
 
 def require(program: str, found: str | None) -> None:
-    """Skip when a program is missing; in CI it must not be."""
+    """Skip if a program is missing; in CI, fail."""
     if found is None:
         missing(f"{program} is not here: run scripts/system-packages")
 
 
 @pytest.fixture(scope="session", name="missing")
 def missing_part() -> Callable[[str], NoReturn]:
-    """For fixtures of other modules: says that a real part cannot be had."""
+    """For fixtures of other modules: report that a real part is not available."""
     return missing
 
 
 def missing(reason: str) -> NoReturn:
-    """Skip what needs a real part that is not here; in CI, where all of them are, fail."""
+    """Skip a test that needs a missing real part; in CI, where all of them exist, fail."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
@@ -257,10 +257,10 @@ BLOCK = re.compile(r"^```(\w+)(?: (\w+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE
 
 
 class Reader:
-    """A user who follows a page: runs its `sh`, applies its `diff`, looks for its `text`.
+    """A user who follows a page: runs its `sh`, applies its `diff`, searches for its `text`.
 
-    Each block of commands begins in the folder and with the variables in which the one
-    before has ended.
+    Each block of commands begins in the directory and with the variables in which the previous one
+    ended.
     """
 
     def __init__(self, page: Path, place: Path) -> None:
@@ -275,7 +275,7 @@ class Reader:
         self.tool("olmkit", f'exec "{sys.executable}" -m olmkit "$@"')
 
     def tool(self, name: str, script: str) -> None:
-        """A program that is found before all others."""
+        """Add a program that takes precedence over all others."""
         file = self.tools / name
         file.write_text(f"#!/bin/sh\n{script}\n")
         file.chmod(0o755)
@@ -288,7 +288,7 @@ class Reader:
         variables: Mapping[str, str] | None = None,
         code: int = 0,
     ) -> str:
-        """What the commands say; they end with `code`. In another `folder`, they stay there."""
+        """Run commands that end with `code`; return their output. `folder` is for this call."""
         end = f'\nexport -p | grep -v "PWD=" >"{self._state}"\npwd >"{self._state}.folder"\n'
         done = subprocess.run(
             ["/bin/sh", "-e", "-c", f'. "{self._state}"\n{script}{end}'],
@@ -307,7 +307,7 @@ class Reader:
     def start(
         self, command: str, *, variables: Mapping[str, str] | None = None
     ) -> subprocess.Popen[str]:
-        """A command that runs until it is stopped; its output and errors are one stream."""
+        """A command that runs until it is stopped; its stdout and stderr are one stream."""
         return subprocess.Popen(
             ["/bin/sh", "-c", f'. "{self._state}"\nexec {command}'],
             cwd=self.folder,
@@ -327,7 +327,7 @@ class Reader:
         }
 
     def follow(self, language: str, text: str) -> str:
-        """Do what one block says; what was said last."""
+        """Execute one block; return the last output."""
         match language:
             case "sh":
                 self._said = self.run(text)
@@ -341,7 +341,7 @@ class Reader:
         return self._said
 
     def _apply(self, patch: str) -> None:
-        # What goes beyond the length that a hunk's head names would be passed over.
+        # A hunk that is longer than its header would be ignored.
         words = ["git", "apply", "--apply", "--numstat", "-"]
         done = subprocess.run(
             words, input=patch, capture_output=True, text=True, cwd=self.folder, check=False
@@ -369,13 +369,13 @@ def _lend_environment(project: Path) -> None:
 
 @pytest.fixture(scope="session")
 def lend_environment() -> Callable[[Path], None]:
-    """Lets a project use the tools of this run as its own environment."""
+    """Let a project use the tools of this run as its own environment."""
     return _lend_environment
 
 
 @pytest.fixture(scope="session")
 def write_bundle() -> Callable[[Path, dict[str, Any]], None]:
-    """Writes the least of a bundle: a CSV and the annotations of its package."""
+    """Write a minimal bundle: a CSV and the annotations of its package."""
 
     def write(folder: Path, csv: dict[str, Any]) -> None:
         prefix = "operators.operatorframework.io.bundle"
@@ -400,5 +400,5 @@ def write_bundle() -> Callable[[Path, dict[str, Any]], None]:
 
 @pytest.fixture
 def reader_of(tmp_path: Path) -> Callable[[Path], Reader]:
-    """A user who follows that page in a folder of this test."""
+    """A user who follows that page in a directory of this test."""
     return lambda page: Reader(page, tmp_path)

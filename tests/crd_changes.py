@@ -1,6 +1,6 @@
-"""Changes of CRDs, the objects that show what each means, and how they are made.
+"""Changes of CRDs, the objects that show their meaning, and how they are created.
 
-The changes are in `vectors/crd_changes.yaml`, whose comment says what its keys mean.
+The changes are in `vectors/crd_changes.yaml`, whose comment describes its keys.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def object_of(number: int, spec: Any, name: str = "example") -> Manifest:
 
 
 def specs_of(case: dict[str, Any]) -> list[Any]:
-    """The `spec` of objects of the old CRD: those that show the change, then `MANY` small ones."""
+    """Return the `spec` of old objects: those that show the change, then `MANY` small ones."""
     old, new = (crd_of(0, case[key]) for key in ("old", "new"))
     shown = case.get("object")
     specs = [shown] if shown is not None else []

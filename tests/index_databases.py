@@ -1,7 +1,7 @@
-"""Index databases in each of their forms, from rows that tests give.
+"""Index databases in each of their schemas, from rows that tests provide.
 
-The columns of a form are facts of the reference's migrations; constraints and indexes, which no
-reader depends on, are left out.
+The columns of a schema come from the reference's migrations; constraints and indexes, which no
+rreader needs, are omitted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 NEWEST = 13
 
-# Table → columns, each with the first form that has it. Columns that a later form drops end early.
+# Table → columns, each with the first schema that has it. Removed columns end early.
 _TABLES: Mapping[str, Sequence[tuple[str, int, int]]] = {
     "operatorbundle": [
         ("name", 0, NEWEST),
@@ -72,7 +72,7 @@ Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def write(path: Path, rows: Rows, *, form: int = NEWEST) -> Path:
-    """A database with `rows` by table; values of columns that the form lacks are left out."""
+    """Write a database with `rows` by table, without values of columns that the schema lacks."""
     connection = sqlite3.connect(path)
     for table, columns in _TABLES.items():
         names = [name for name, first, last in columns if first <= form <= last]
@@ -94,7 +94,7 @@ def write(path: Path, rows: Rows, *, form: int = NEWEST) -> Path:
 
 
 def csv(version: str, **spec: Any) -> str:
-    """The CSV of a version of the operator `cog`."""
+    """Return the CSV of a version of the operator `cog`."""
     return json.dumps(
         {
             "apiVersion": "operators.coreos.com/v1alpha1",
@@ -212,7 +212,7 @@ def entry(
     channel: str = "stable",
     package: str = "cog",
 ) -> dict[str, Any]:
-    """A row of `channel_entry`."""
+    """Return a row of `channel_entry`."""
     return {
         "entry_id": number,
         "channel_name": channel,

@@ -1,18 +1,18 @@
-"""A real Kubernetes cluster of one node on this machine, whose pods run, with OLM.
+"""A real Kubernetes cluster with one node on this machine, whose pods run, with OLM.
 
-    python tests/cluster run            here, until its input ends; says when it is ready;
-                                        with --without-olm, Kubernetes alone; with
+    python tests/cluster run            in the foreground until stdin ends; prints when it is ready;
+                                        with --without-olm, only Kubernetes; with
                                         --old-etcd, on Debian's etcd 3.4
-    python tests/cluster up | down      leaves it running for hand work, with both generations
-                                        of OLM; ends it
+    python tests/cluster up | down      leaves it running for manual work, with both versions
+                                        of OLM; stops it
     python tests/cluster olm-v1         adds OLM v1 to it: catalogd and operator-controller
-    python tests/cluster env            what a shell evaluates to work with it
+    python tests/cluster env            prints what a shell evaluates to work with it
     python tests/cluster exec WORDS…    runs a program inside its namespaces
-    python tests/cluster images FOLDER  makes OCI layouts of the images that tests use
+    python tests/cluster images FOLDER  builds OCI layouts of the images that tests use
     python tests/cluster stop NAME [SIGNAL] | start NAME    one of its processes
 
 It needs root, and what `scripts/system-packages --e2e` and `scripts/build-programs`
-bring. Everything runs inside its own namespaces: nothing is bound to the machine's
+install. Everything runs inside its own namespaces: nothing is bound to the machine's
 addresses, and killing one process ends it all. `ready` is one line of JSON.
 """
 
@@ -47,11 +47,11 @@ FIRST = ("registry", "etcd", "containerd", "kube-apiserver")
 THEN = ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns")
 OLM = ("olm-operator", "catalog-operator")
 NEEDED = ("containerd", "runc", "docker-registry", "iptables", "conntrack", "ip", "unshare")
-START = 180.0  # seconds; a start from the cache takes 10 to 20, a busy machine longer
+START = 180.0  # seconds; a start from the cache takes 10 to 20, on a busy machine more
 
 
 class ClusterError(Exception):
-    """The cluster cannot run here, or does not start."""
+    """The cluster cannot run on this machine, or does not start."""
 
 
 def cache() -> Path:
@@ -60,7 +60,7 @@ def cache() -> Path:
 
 
 def missing() -> list[str]:
-    """Why no cluster can run here; empty when one can."""
+    """Return why no cluster can run on this machine, or an empty string."""
     if os.geteuid() != 0:
         return ["it needs root"]
     path = f"{os.environ.get('PATH', '')}:{settings.PATH}"
@@ -78,7 +78,7 @@ def missing() -> list[str]:
 
 
 def built(*sets: str) -> dict[str, Path]:
-    """Where the programs are, of all sets or of these; built when they are not there."""
+    """Return the directories of the programs, of all sets or of these; build missing ones."""
     sets = sets or SETS
     words = ["/bin/sh", str(HERE.parents[1] / "scripts/build-programs"), *sets]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
@@ -88,7 +88,7 @@ def built(*sets: str) -> dict[str, Path]:
 
 
 class Running:
-    """A cluster from entering to leaving it; leaving takes everything down."""
+    """A cluster for the duration of a block, which removes everything at its end."""
 
     def __init__(self, programs: dict[str, Path], *, has_olm: bool, old_etcd: bool = False) -> None:
         self._lock, number = _free_number()
@@ -252,7 +252,7 @@ def _node_ready(made: Settings) -> bool:
 
 
 def _remove_link(name: str) -> None:
-    """Remove our end of the link, if it is there: the kernel takes its time with both ends."""
+    """Remove this end of the link, if it exists: the kernel needs time for both ends."""
     subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
 
 
@@ -285,7 +285,7 @@ def _make_cgroups(name: str) -> None:
         folder = controller / name
         with contextlib.suppress(OSError):
             folder.mkdir(exist_ok=True)
-        for file in ("cpuset.cpus", "cpuset.mems"):  # empty in a new folder of the first version
+        for file in ("cpuset.cpus", "cpuset.mems"):  # empty in a new directory of the first version
             if (folder / file).exists() and controller.name == "cpuset":
                 (folder / file).write_text((controller / file).read_text())
 
@@ -306,7 +306,7 @@ def _keep(folder: Path, seed: Path) -> None:
     subprocess.run(["cp", "-a", str(folder), str(fresh)], check=True)
     try:
         fresh.rename(seed)
-    except OSError:  # another run was quicker
+    except OSError:  # another run was faster
         shutil.rmtree(fresh)
 
 
@@ -350,7 +350,7 @@ def up() -> dict[str, Any]:
     if record is not None:
         sys.stderr.write("it has been up already\n")
         return json.loads(record["facts"])  # type: ignore[no-any-return]
-    built()  # before the log takes over: it can take long, and says so
+    built()  # before the log is redirected: it can take long, and reports progress
     sys.stderr.write("bringing the cluster up, which takes ten seconds and more\n")
     home = cache()
     home.mkdir(parents=True, exist_ok=True)
@@ -373,7 +373,7 @@ def up() -> dict[str, Any]:
 
 
 def down() -> bool:
-    """End the cluster that `up` has left running."""
+    """Stop the cluster that `up` has started."""
     record = _record()
     if record is None:
         return False
@@ -387,8 +387,8 @@ def down() -> bool:
 
 
 def install_olm_v1(facts: dict[str, Any]) -> None:
-    """Add OLM v1 to a cluster that runs, and wait until its controllers are ready."""
-    import olm_v1  # it needs olmkit's packages, which a cluster does without
+    """Add OLM v1 to a running cluster, and wait until its controllers are ready."""
+    import olm_v1  # it needs olmkit's packages, which a cluster without OLM v1 does not
 
     words = facts["kubectl"]
     programs = {name: Path(path) for name, path in facts["programs"].items()}
@@ -397,7 +397,7 @@ def install_olm_v1(facts: dict[str, Any]) -> None:
         capture_output=True,
         check=False,
     )
-    if there.returncode:  # certificates are new each time, and the old ones would stay in use
+    if there.returncode:  # certificates are new each time, and old ones would still be in use
         found = olm_v1.as_list(olm_v1.manifests(programs, facts["registry"]))
         label = "node-role.kubernetes.io/control-plane="
         _run(*words, "label", "node", settings.NODE_NAME, label, "--overwrite")
@@ -447,7 +447,7 @@ def explain(facts: dict[str, Any]) -> str:
 
 
 def variables() -> str:
-    """What a shell evaluates to work with the cluster: `eval "$(python tests/cluster env)"`."""
+    """Return what a shell evaluates to use the cluster: `eval "$(python tests/cluster env)"`."""
     facts = json.loads((_folder() / "facts.json").read_text())
     values = {
         "KUBECONFIG": facts["kubeconfig"],

@@ -1,7 +1,7 @@
-"""The few images that the cluster itself needs, made of programs and pushed over HTTP.
+"""The few images that the cluster itself needs, built from programs and pushed over HTTP.
 
-An image here is one layer of files, links and empty folders. They are made once and kept
-as a ready folder of the registry in the cache, named by what they are made of.
+An image here is one layer of files, links and empty directories. They are built once and cached
+as a prepared directory of the registry, whose name depends on their contents.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ImagePlan:
 
 
 def plans(programs: Mapping[str, Path], registry: str) -> list[ImagePlan]:
-    """The images that are made of these programs."""
+    """Return the images with these programs."""
     made = [
         ImagePlan(
             name="pause",
@@ -104,7 +104,7 @@ def plans(programs: Mapping[str, Path], registry: str) -> list[ImagePlan]:
 
 
 def _olm_v1(name: str, tag: str, program: Path, registry: str) -> ImagePlan:
-    """A program that pulls images itself, from our registry, which does not encrypt."""
+    """A program that pulls images itself, from the registry of the tests, which has no TLS."""
     return ImagePlan(
         name=name,
         tag=tag,
@@ -121,14 +121,14 @@ def _olm_v1(name: str, tag: str, program: Path, registry: str) -> ImagePlan:
 
 
 def _libraries(program: Path) -> list[Path]:
-    """The libraries that a program of this machine loads, and its loader."""
+    """Return the libraries that a program of this machine loads, and its loader."""
     listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True)
     words = [word for word in listed.stdout.split() if word.startswith("/")]
     return [Path(word) for word in words]
 
 
 def seed_name(planned: Sequence[ImagePlan]) -> str:
-    """The name of the kept registry folder: it changes with what the images are made of."""
+    """Return the name of the cached registry directory: it depends on the images' contents."""
     parts = [
         (
             plan.name,
@@ -149,7 +149,7 @@ def architecture() -> str:
 
 
 def layout(plan: ImagePlan, folder: Path) -> None:
-    """Build the image as an OCI layout in a new folder, with the tag `1`."""
+    """Build the image as an OCI layout in a new directory, with the tag `1`."""
     manifest, blobs = _made(plan)
     for blob in (*blobs, manifest):
         file = folder / "blobs" / _digest(blob).replace(":", "/")
@@ -175,7 +175,7 @@ def push(plan: ImagePlan, registry: str) -> None:
 
 
 def _made(plan: ImagePlan) -> tuple[bytes, tuple[bytes, bytes]]:
-    """The manifest, and the layer and the configuration that it names."""
+    """Return the manifest, and the layer and the configuration that it names."""
     archive = _archive(plan)
     layer = gzip.compress(archive, compresslevel=1, mtime=0)
     config = json.dumps(

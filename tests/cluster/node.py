@@ -2,8 +2,8 @@
 
     node.py FOLDER
 
-Mounts what must be private, waits for its network device, and then does what it is
-told through a socket: start a process, stop it, say what runs. When it ends, all that
+Mounts private directories, waits for its network device, and then executes requests
+from a socket: start a process, stop it, list processes. When it ends, everything that
 it started ends with it: containers, mounts, devices and rules of the firewall.
 """
 
@@ -52,7 +52,7 @@ class Node:
         return any(name == "node0" for _, name in socket.if_nameindex())
 
     def serve(self) -> None:
-        """Answer one request a connection, without end."""
+        """Answer one request per connection, forever."""
         os.chdir(self._folder)  # the path of a socket must be short
         signal.signal(signal.SIGCHLD, lambda *_: None)
         with socket.socket(socket.AF_UNIX) as listener:
@@ -106,7 +106,7 @@ class Node:
         return True
 
     def _reap(self) -> None:
-        """Take leave of ended children; the shims of containers are children too."""
+        """Reap ended children, including the shims of containers."""
         while True:
             try:
                 pid, _ = os.waitpid(-1, os.WNOHANG)

@@ -1,11 +1,11 @@
-"""OLM v1 on a cluster that runs: catalogd and operator-controller, as two Deployments.
+"""OLM v1 on a running cluster: catalogd and operator-controller, as two Deployments.
 
-catalogd is of a newer release than operator-controller, whose newer releases cannot be built
-from modules that are served. The controller reads the newer catalogd's catalogs. Its CRD is
-the one of its release: a ClusterExtension names a service account there.
+catalogd has a newer release than operator-controller, whose newer releases cannot be built
+from published modules. The controller reads the newer catalogd's catalogs. Its CRD is
+that of its release: a ClusterExtension names a service account there.
 
-Left out of the manifests: cert-manager's objects, since both programs get certificates of an
-authority made here; what isolates; metrics; leader election, whose lease outlives a restart.
+Omitted manifests: cert-manager's objects, since both programs get certificates of a local
+authority; isolation; metrics; leader election, whose lease survives a restart.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Programs = Mapping[str, Path]
 
 
 def manifests(programs: Programs, registry: str) -> list[Manifest]:
-    """All objects of OLM v1, in the order in which to apply them."""
+    """Return all objects of OLM v1, in the order in which to apply them."""
     with tempfile.TemporaryDirectory() as folder:
         authority, certificate, key = _certificates(Path(folder))
     secret = {
@@ -86,7 +86,7 @@ def _controller(programs: Programs, registry: str) -> Iterator[Manifest]:
 
 
 def _named(one: Manifest) -> Manifest:
-    """The object with the prefix that an overlay gives it, in the system namespace."""
+    """Return the object with the prefix of an overlay, in the system namespace."""
     places = [one["metadata"], *one.get("subjects", ())]
     for place in [*places, *([one["roleRef"]] if "roleRef" in one else ())]:
         place["name"] = _PREFIX + place["name"]
@@ -126,7 +126,7 @@ def _read(file: Path) -> list[Manifest]:
 
 
 def _certificates(folder: Path) -> tuple[bytes, bytes, bytes]:
-    """An authority, and a certificate of it with its key for catalogd's Service."""
+    """Create an authority, and a certificate of it with its key for catalogd's Service."""
     (folder / "ext").write_text(f"subjectAltName=DNS:catalogd-service.{SYSTEM}.svc")
     steps = (
         "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 2 -subj /CN=authority",
@@ -143,5 +143,5 @@ def _certificates(folder: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def as_list(found: list[Manifest]) -> str:
-    """The objects as one List in JSON, as kubectl reads it."""
+    """Return the objects as one List in JSON for kubectl."""
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": found})

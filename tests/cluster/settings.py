@@ -1,8 +1,8 @@
-"""What one cluster is made of: addresses, files of configuration, and the words of its processes.
+"""The settings of a cluster: addresses, configuration files, and arguments of its processes.
 
-Everything is a function of the folder of its state and of its number, so that several
-clusters run side by side: addresses, pod and Service ranges and cgroups carry the number.
-Nothing here touches the machine but `write`.
+Everything is a function of the directory of its state and of its number, so that several
+clusters can run at the same time: addresses, pod and Service ranges and cgroups have the number.
+Only `write` changes the machine.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """One cluster. `programs` are folders of built programs by the name of their set."""
+    """One cluster. `programs` are directories of built programs by the name of their set."""
 
     folder: Path
     number: int
     has_olm: bool = True
-    old_etcd: bool = False  # Debian's, which reports no progress of watches
+    old_etcd: bool = False  # Debian's, which does not report progress of watches
     programs: Mapping[str, Path]
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
     @property
     def link(self) -> str:
-        """The name of the outer end of the pair of network devices."""
+        """Return the name of the outer end of the pair of network devices."""
         return f"olmk{self.number}"
 
     @property
     def outside(self) -> str:
-        """The address of this machine as the cluster sees it."""
+        """Return the address of this machine in the cluster's network."""
         return f"10.98.{self.number}.1"
 
     @property
@@ -140,7 +140,7 @@ class Settings:
             "PATH": PATH,
             "HOME": str(folder),
             "KUBECONFIG": str(self.kubeconfig),
-            "GOGC": "400",  # a tenth less CPU, for some memory
+            "GOGC": "400",  # 10% less CPU, for some memory
         }
         return {
             name: {"words": list(command), "environment": environment}
@@ -175,7 +175,7 @@ class Settings:
 
 
 def write(settings: Settings) -> None:
-    """Write all files of configuration below the folder, keys and tokens too."""
+    """Write all configuration files below the directory, including keys and tokens."""
     folder = settings.folder
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("cni", "volume-plugins", f"certs.d/{settings.registry}"):
@@ -193,7 +193,7 @@ def write(settings: Settings) -> None:
 
 
 def _front_proxy(folder: Path) -> None:
-    """An authority, and a certificate by which served APIs know the API server."""
+    """Create an authority, and a certificate with which served APIs identify the API server."""
     new = ["openssl", "req", "-newkey", "rsa:2048", "-nodes"]
     authority, own = str(folder / "front-proxy-ca"), str(folder / "front-proxy")
     _run(*new, "-x509", "-keyout", f"{authority}.key", "-out", f"{authority}.crt",
@@ -205,7 +205,7 @@ def _front_proxy(folder: Path) -> None:
 
 
 def _kubeconfig(settings: Settings) -> dict[str, Any]:
-    # The server's file holds its own certificate and the authority that signed it.
+    # The server's file has its own certificate and the authority that signed it.
     cluster = {
         "server": settings.server,
         "certificate-authority": f"{settings.folder}/cert/apiserver.crt",
@@ -221,7 +221,7 @@ def _kubeconfig(settings: Settings) -> dict[str, Any]:
 
 
 def _json_files(settings: Settings) -> dict[str, Any]:
-    """The files whose readers take JSON for YAML."""
+    """Return the files whose readers accept JSON as YAML."""
     folder = str(settings.folder)
     return {
         "registry.json": {
@@ -233,7 +233,7 @@ def _json_files(settings: Settings) -> dict[str, Any]:
             },
             "http": {"addr": settings.registry},
         },
-        # What each service account asked for: tests compare it with what its roles allow.
+        # The requests of each service account: tests compare them with its roles.
         "audit.json": {
             "apiVersion": "audit.k8s.io/v1",
             "kind": "Policy",
@@ -251,7 +251,7 @@ def _json_files(settings: Settings) -> dict[str, Any]:
                     "type": "bridge",
                     "bridge": "cni0",
                     "isGateway": True,
-                    "ipMasq": False,  # pods have no way out of the machine
+                    "ipMasq": False,  # pods have no access to networks outside of the machine
                     "hairpinMode": True,
                     "ipam": {
                         "type": "host-local",
@@ -332,7 +332,7 @@ def _text_files(settings: Settings) -> dict[str, str]:
     cache 5
 }}
 """,
-        # restrict_oom_score_adj: the machine may lack CAP_SYS_RESOURCE.
+        # restrict_oom_score_adj: the machine can lack CAP_SYS_RESOURCE.
         "containerd.toml": f"""version = 2
 root = "{folder}/containerd/root"
 state = "{folder}/containerd/state"

@@ -1,4 +1,4 @@
-"""Whole commands against a registry on loopback that answers what no registry should.
+"""Whole commands with a registry on loopback whose answers no registry should have.
 
 Each ends within seconds, with exit code 1, 2 or 3 and one line that names the registry, and sends
 the credentials of the registry to no other server.
@@ -36,7 +36,7 @@ RESOURCES = (
         )
     ),
 )
-LONGEST = 30.0  # seconds for one command, on a machine that may be busy
+LONGEST = 30.0  # seconds for one command, on a busy machine
 
 
 @dataclass
@@ -95,7 +95,7 @@ def _realm_elsewhere(hostile: Hostile, _: str, __: str) -> bytes:
 
 
 def _two_realms(hostile: Hostile, _: str, path: str) -> bytes:
-    """The realm is this registry's, and leads to the other server."""
+    """The realm is that of this registry, and leads to the other server."""
     if path.startswith("/token"):
         return _format(307, {"Location": f"http://{hostile.other}/planted"})
     challenge = f'Bearer realm="http://{hostile.host}/token",service="s"'
@@ -203,7 +203,7 @@ def running(hostile: Hostile) -> Iterator[None]:
         loop.close()
 
 
-# Answers that are tried again take some seconds each, so one command meets them all.
+# Retried answers take some seconds each, so one command tests them all.
 SLOW = ("redirect-loop", "growing-redirects", "huge-header", "many-headers", "no-http",
         "retry-after-inf", "retry-after-digits")  # fmt: skip
 CASES = [
@@ -240,7 +240,7 @@ def test_a_command_ends_with_one_error(
     assert code in (1, 2, 3), said
     assert took < LONGEST
     assert 0 < hostile.requests < 100
-    # The nodes may reach a registry that this machine cannot read, so a catalog is written.
+    # The nodes may be able to read a registry that this machine cannot, so a catalog is written.
     assert hostile.cluster.writes() == [] or command == "install-catalog"
     start = "note: the catalog cannot be read" if command == "install-catalog" else "error"
     errors = [line for line in printed.err.splitlines() if line.startswith(start)]
@@ -251,7 +251,7 @@ def test_a_command_ends_with_one_error(
     assert "\x1b" not in said
     assert PASSWORD not in said
     assert token not in said
-    index = tmp_path / "copy/index.json"  # blobs may remain for the next run
+    index = tmp_path / "copy/index.json"  # blobs can remain for the next run
     assert not index.exists() or json.loads(index.read_text())["manifests"] == []
     for head in hostile.elsewhere:  # the realm that the registry itself names gets them
         assert b"authorization:" not in head.lower() or head.startswith(b"GET /realm?"), head

@@ -1,7 +1,7 @@
-"""What `install --bundle` and `upgrade --bundle` say where something is broken, word for word.
+"""The exact output of `install --bundle` and `upgrade --bundle` in clusters with errors.
 
-The situations are those of `why`, as a real cluster had them: an API server's double shows
-what was recorded there, as soon as the command's own Subscription is there. `expected/` of
+The states are those of `why`, recorded in a real cluster: an API server double shows
+them as soon as the command's own Subscription exists. `expected/` of
 `broken/NAME` is rewritten together with the other golden cases.
 """
 
@@ -51,8 +51,8 @@ SITUATIONS = {
     "catalog": "fine",
 }
 CANNOT_BE = {
-    ("install", "no-group"),  # it makes the OperatorGroup that is missing
-    ("install", "heads"),  # a catalog of one bundle has one head
+    ("install", "no-group"),  # it creates the OperatorGroup that is missing
+    ("install", "heads"),  # a catalog with one bundle has one head
     ("upgrade", "heads"),
 }
 CASES = [
@@ -84,7 +84,7 @@ def csv_of(package: str, version: str) -> Manifest:
 
 
 class World:
-    """The cluster of one situation: what is there before, and what OLM makes of a Subscription."""
+    """The cluster of one case: existing objects, and OLM's reaction to a Subscription."""
 
     def __init__(self, server: ApiServer, name: str, *, installed: bool) -> None:
         self.server = server
@@ -103,7 +103,7 @@ class World:
             self._install()
 
     def _install(self) -> None:
-        """An earlier version, from another catalog."""
+        """Install an earlier version from another catalog."""
         old = csv_of(self.package, "0.9.0")
         old["metadata"]["namespace"] = self.namespace
         self._put(old | {"status": {"phase": "Succeeded"}})
@@ -116,7 +116,7 @@ class World:
                    "spec": spec, "status": status})  # fmt: skip
 
     def look(self) -> None:
-        """What OLM and the kubelet would do now."""
+        """Do what OLM and the kubelet would do now."""
         for pod in self.server.all("pods"):
             if "olmkit.dev/catalog" in pod["metadata"].get("labels", {}) and not pod.get("status"):
                 self._put(pod | {"status": self._serving()})
@@ -153,7 +153,7 @@ class World:
 
 @pytest.fixture
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """The kubeconfig of a cluster where something is broken."""
+    """The kubeconfig of a cluster with an error."""
     command, name = request.param
     resources = [
         Resource(
@@ -196,7 +196,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 
 def _limit(golden: Path) -> str:
-    """How long a command waits: what is stuck ends earlier, also on a machine with much to do."""
+    """Return the time limit of a command: longer if the case does not wait for it."""
     is_waited_for = golden.exists() and "after 5 s" in golden.read_text()
     return "5s" if is_waited_for else "20s"
 
@@ -231,7 +231,7 @@ def test_the_cause_comes_first(
     if command == "upgrade" and name not in (
         "mode",
         "account",
-    ):  # refused before anything is written
+    ):  # refused before a write
         assert f"upgrading `{SITUATIONS[name]}` in namespace `t-{name}`" in said.err
     if os.environ.get("OLMKIT_GOLDEN") == "rewrite":
         golden.parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
-"""Every folder `tests/golden/<job>/<case>` is one run of the program.
+"""Every directory `tests/golden/<job>/<case>` is one run of the program.
 
-`command` has the arguments of `olmkit` (quoted as for a shell), `input/` is the
-folder it runs in, `stdin` its standard input; `expected/` has `stdout`, `stderr`,
+`command` has the arguments of `olmkit` (quoted as for a shell), `input/` is the directory
+in which it runs, `stdin` its standard input; `expected/` has `stdout`, `stderr`,
 `exit`, and below `files/` every file that the run wrote or changed. `base` names inputs that cases
-share (see `tests/golden_inputs.py`). `listed` has
-patterns of written files of which only the names are compared, in `expected/listing`.
+share (see `tests/golden_inputs.py`). `listed` has patterns of written files of which only the
+names are compared, in `expected/listing`.
 `make golden` rewrites `expected/`.
 """
 
@@ -51,7 +51,7 @@ def _is_listed(case: Path, path: str) -> bool:
 
 
 def _words(case: Path, *options: str) -> list[str]:
-    """The arguments of a case, with `options` behind the name of the command."""
+    """Return the arguments of a case, with `options` after the name of the command."""
     words = shlex.split((case / "command").read_text(), comments=True)
     length = max((n for n in (1, 2, 3) if " ".join(words[:n]) in table.COMMANDS), default=None)
     return words if length is None else [*words[:length], *options, *words[length:]]
@@ -95,7 +95,7 @@ def _run(
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
-def test_the_program_says_and_writes_what_is_expected(
+def test_the_program_prints_and_writes_what_is_expected(
     case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rewrite = os.environ.get("OLMKIT_GOLDEN") == "rewrite"
@@ -116,7 +116,7 @@ FINDING = re.compile(rb"(error|warning|info)(\[[A-Z0-9]+\])?: ")
 
 
 def _talks(case: Path) -> bool:
-    """Whether a run says more than findings, or lists what it has written."""
+    """Return whether a run prints more than findings, or lists what it has written."""
     told = _text(case / "expected/stderr").encode()
     written = (case / "expected/files").exists() or (case / "expected/listing").exists()
     return bool(told and not FINDING.match(told)) or bool(
@@ -128,7 +128,7 @@ TALKING = [case for case in CASES if _talks(case)]
 
 
 @pytest.mark.parametrize("case", TALKING, ids=lambda case: f"{case.parent.name}/{case.name}")
-def test_quiet_leaves_out_what_is_neither_result_nor_finding(
+def test_quiet_omits_all_output_except_results_and_findings(
     case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = _run(case, tmp_path, monkeypatch, "-q")

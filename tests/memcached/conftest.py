@@ -36,7 +36,7 @@ Plan = Callable[[str, str], Fault | int | None]
 
 
 class Stage:
-    """What a test changes and looks at."""
+    """What a test changes and inspects."""
 
     def __init__(self) -> None:
         self.server = ApiServer.of(RESOURCES)
@@ -57,7 +57,7 @@ class Stage:
         self.server.put(plural, found)
 
     def report(self, name: str = "m") -> None:
-        """What the cluster's own controllers say of a Deployment whose pods all run."""
+        """Write the status of a Deployment whose pods all run."""
         deployment = self.server.get("deployments", name)
         assert deployment is not None
         size = deployment["spec"]["replicas"]
@@ -71,12 +71,12 @@ class Stage:
             self.server.put("pods", {"metadata": metadata})
 
     def line_to(self, url: str) -> None:
-        """Let the operator's line lead to another server, as when one restarts elsewhere."""
+        """Connect the operator to another server, as if one restarted elsewhere."""
         assert self._line is not None
         self._line.upstream = url
 
     def condition(self, kind: str, name: str = "m") -> tuple[str | None, str | None]:
-        """Status and reason."""
+        """Return status and reason."""
         found = self.server.get("memcacheds", name) or {}
         listed = (found.get("status") or {}).get("conditions") or []
         one = conditions.find(listed, kind) or {}
@@ -91,7 +91,7 @@ class Stage:
         return found
 
     async def rest(self, seconds: float = 0.15) -> None:
-        """Wait until nothing was asked for a while."""
+        """Wait until there was no request for a while."""
         before = -1
         while before != len(self.seen):
             before = len(self.seen)
@@ -99,7 +99,7 @@ class Stage:
 
     @asynccontextmanager
     async def operator(self, namespaces: Iterable[str] = ()) -> AsyncIterator[Manager]:
-        """The operator at work, its passes written down."""
+        """The running operator, whose passes are recorded."""
         async with FaultProxy(upstream=self.server.url, plan=self._plan) as line:
             self._line = line
             config = ClusterConfig(server=f"http://{line.host}")
@@ -123,7 +123,7 @@ class Stage:
                     await running
 
     def play(self, work: Callable[[], Awaitable[None]], *, alone: bool = False) -> None:
-        """Run `work` next to the server and, unless `alone`, the operator."""
+        """Run `work` with the server and, unless `alone`, the operator."""
 
         async def scene() -> None:
             async with asyncio.timeout(30), self.server.serving():
@@ -164,7 +164,7 @@ def stage() -> Stage:
 
 @pytest.fixture
 def once() -> Callable[[Callable[[str, str], bool], Any], Plan]:
-    """A plan: the first request that fits gets the fault, all others pass."""
+    """Plan a fault for the first matching request; all others pass."""
 
     def make(fits: Callable[[str, str], bool], fault: Any) -> Plan:
         left = itertools.chain([fault], itertools.repeat(None))

@@ -1,7 +1,7 @@
-"""The operator's own process and what it is given wrong: it says so, and does what helps.
+"""The operator's own process with invalid input: it reports the error, and reacts correctly.
 
-A mistake that only a new start can fix ends it at once with code 1. For what others
-can fix while it runs it continues, and probes and status show its state.
+An error that only a new start can fix ends it at once with exit code 1. If others
+can fix it while the process runs, it continues, and probes and status show its state.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Running:
         return found
 
     async def probe(self, path: str) -> int:
-        """The code of a probe; 0 while nothing answers."""
+        """Return the status code of a probe, or 0 while nothing answers."""
         try:
             async with (
                 aiohttp.ClientSession() as session,
@@ -63,13 +63,13 @@ class Running:
             await asyncio.sleep(0.05)
 
     async def end(self) -> int:
-        """The exit code, when it ends by itself."""
+        """Return the exit code, if it ends by itself."""
         return await self.process.wait()
 
 
 @asynccontextmanager
 async def started(config: Path, *flags: str) -> AsyncIterator[Running]:
-    """The process as a container starts it; whatever happens, it says no traceback."""
+    """Run the process as a container does; it never prints a traceback."""
     health = free_port()
     words = [f"--kubeconfig={config}", f"--health-probe-bind-address=127.0.0.1:{health}", *flags]
     process = await asyncio.create_subprocess_exec(
@@ -131,7 +131,7 @@ def condition(server: ApiServer, kind: str) -> Mapping[str, Any]:
     ],
     ids=["missing", "no YAML", "empty", "no such context"],
 )
-def test_wrong_kubeconfig_ends_the_process_with_its_name(
+def test_an_invalid_kubeconfig_ends_the_process_and_is_named(
     tmp_path: Path, text: str | None, words: str
 ) -> None:
     config = tmp_path / "kubeconfig"
@@ -148,7 +148,7 @@ def test_wrong_kubeconfig_ends_the_process_with_its_name(
     play(work)
 
 
-def test_server_that_cannot_be_reached_is_reported_and_ends_the_life_of_the_process_in_time(
+def test_an_unreachable_server_is_reported_and_fails_liveness_in_time(
     tmp_path: Path,
 ) -> None:
     config = write_kubeconfig(tmp_path / "kubeconfig", f"http://127.0.0.1:{free_port()}")
@@ -158,12 +158,12 @@ def test_server_that_cannot_be_reached_is_reported_and_ends_the_life_of_the_proc
             await running.until(lambda: running.said("cannot reach the API server at"))
             assert await running.probe("/healthz") == 200
             await running.until_probe("/healthz", 500)
-        assert len(running.said("cannot discover the kind")) == 4, "once a kind"
+        assert len(running.said("cannot discover the kind")) == 4, "once per kind"
 
     play(work)
 
 
-def test_missing_kind_is_reported_and_found_when_it_comes(tmp_path: Path) -> None:
+def test_a_missing_kind_is_reported_and_found_when_it_is_installed(tmp_path: Path) -> None:
     async def work() -> None:
         async with ApiServer.of(BUILT_IN).serving() as server:
             config = write_kubeconfig(tmp_path / "kubeconfig", server.url)
@@ -210,8 +210,8 @@ def test_forbidden_verbs_are_reported_with_the_rule_and_in_the_status(tmp_path: 
 
 
 @pytest.mark.parametrize("how", ["forbidden", "broken"])
-def test_watch_that_is_refused_ends_the_life_of_the_process(tmp_path: Path, how: str) -> None:
-    """Lists are answered all the while: they are not a watch."""
+def test_a_refused_watch_fails_liveness(tmp_path: Path, how: str) -> None:
+    """Lists are answered during this time: they do not replace a watch."""
 
     async def work() -> None:
         server = ApiServer.of([MEMCACHEDS, *BUILT_IN])
@@ -241,7 +241,7 @@ def _watched(server: ApiServer) -> list[Any]:
     return [one for path, one in server.collections.items() if path.endswith(kinds)]
 
 
-def test_expired_certificate_of_the_server_is_reported(tmp_path: Path) -> None:
+def test_an_expired_certificate_of_the_server_is_reported(tmp_path: Path) -> None:
     past = datetime.timedelta(minutes=-1)
     certificate, key = self_signed.make(addresses=["127.0.0.1"], lifetime=past)
     (tmp_path / "ca.crt").write_bytes(certificate)
@@ -309,7 +309,7 @@ NO_REVIEWS = [
 ]
 
 
-def test_payload_that_is_not_a_review_is_refused_and_reported(tmp_path: Path) -> None:
+def test_an_invalid_review_is_refused_and_reported(tmp_path: Path) -> None:
     _write_certificate(tmp_path)
     port = free_port()
 
@@ -334,7 +334,7 @@ def test_payload_that_is_not_a_review_is_refused_and_reported(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("which", ["health-probe", "metrics", "webhook"])
-def test_port_that_is_taken_ends_the_process_with_its_number(tmp_path: Path, which: str) -> None:
+def test_a_port_in_use_ends_the_process_and_is_named(tmp_path: Path, which: str) -> None:
     _write_certificate(tmp_path)
 
     async def work() -> None:
@@ -353,7 +353,9 @@ def test_port_that_is_taken_ends_the_process_with_its_number(tmp_path: Path, whi
     play(work)
 
 
-def test_of_two_processes_with_one_lease_one_works_and_the_other_says_who(tmp_path: Path) -> None:
+def test_of_two_processes_with_one_lease_one_works_and_the_other_names_the_holder(
+    tmp_path: Path,
+) -> None:
     flags = ("--leader-elect", "--leader-election-namespace=default")
 
     async def work() -> None:
@@ -374,7 +376,7 @@ def test_of_two_processes_with_one_lease_one_works_and_the_other_says_who(tmp_pa
     play(work)
 
 
-def test_lease_that_may_not_be_read_is_reported_once(tmp_path: Path) -> None:
+def test_a_lease_that_cannot_be_read_is_reported_once(tmp_path: Path) -> None:
     flags = (
         "--leader-elect",
         "--leader-election-namespace=default",
@@ -398,8 +400,10 @@ def test_lease_that_may_not_be_read_is_reported_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 6, "many"])
-def test_object_that_breaks_the_schema_is_reported_in_its_status(tmp_path: Path, size: Any) -> None:
-    """As one that was stored before there was a schema; new ones are refused by the server."""
+def test_an_object_that_violates_the_schema_is_reported_in_its_status(
+    tmp_path: Path, size: Any
+) -> None:
+    """Like an object that was stored before there was a schema; the server refuses new ones."""
 
     async def work() -> None:
         server = ApiServer.of([MEMCACHEDS, *BUILT_IN])

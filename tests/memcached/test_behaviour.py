@@ -1,4 +1,4 @@
-"""What the operator does about everything that can be found in a cluster."""
+"""The operator's reaction to everything that can be found in a cluster."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def play(
     image: str = "m:1",
     denies: Callable[[Access], bool] = lambda _: False,
 ) -> ApiServer:
-    """Put objects there, run the operator, and let `work` change and look at the world."""
+    """Create objects, run the operator, and let `work` change and inspect the world."""
     server = ApiServer.of(RESOURCES)
     server.denies = denies
 
@@ -108,7 +108,7 @@ async def settled(server: ApiServer) -> None:
         await asyncio.sleep(0.1)
 
 
-def test_finalizer_is_stored_before_anything_is_made() -> None:
+def test_the_finalizer_is_stored_before_an_object_is_created() -> None:
     server = play(settled, ("memcacheds", memcached()))
     found = server.get("memcacheds", "m")
     assert found is not None
@@ -119,7 +119,7 @@ def test_finalizer_is_stored_before_anything_is_made() -> None:
     assert {one["reason"] for one in events(server)} == {"Created"}
 
 
-def test_deleted_object_is_let_go_with_one_warning_and_its_children_stay() -> None:
+def test_a_deleted_object_is_released_with_one_warning_and_its_children_stay() -> None:
     async def work(server: ApiServer) -> None:
         await until(lambda: server.get("memcacheds", "m") is None)
         last = server.collections["/apis/cache.example.com/v1alpha1/memcacheds"].last("m")
@@ -134,7 +134,7 @@ def test_deleted_object_is_let_go_with_one_warning_and_its_children_stay() -> No
     assert all(method != "DELETE" for method, _ in server.writes())
 
 
-def test_deleted_object_that_others_hold_is_left_alone() -> None:
+def test_a_deleted_object_with_other_finalizers_is_ignored() -> None:
     async def work(server: ApiServer) -> None:
         await asyncio.sleep(0.3)
         assert server.writes() == []
@@ -142,7 +142,7 @@ def test_deleted_object_that_others_hold_is_left_alone() -> None:
     play(work, ("memcacheds", memcached(deletionTimestamp=NOW, finalizers=["example.com/other"])))
 
 
-def test_change_of_size_is_reported_with_both_numbers() -> None:
+def test_a_change_of_size_is_reported_with_both_numbers() -> None:
     async def work(server: ApiServer) -> None:
         await settled(server)
         change(server, "memcacheds", lambda one: one["spec"].update(size=5))
@@ -172,7 +172,7 @@ def _container(one: Any) -> Any:
     ],
     ids=["size", "no size", "image", "command", "user", "port", "selector", "service port"],
 )
-def test_change_by_hand_is_put_back(plural: str, drift: Callable[[Any], None]) -> None:
+def test_a_manual_change_is_reverted(plural: str, drift: Callable[[Any], None]) -> None:
     async def work(server: ApiServer) -> None:
         await settled(server)
         wanted = server.get(plural, "m")
@@ -183,7 +183,7 @@ def test_change_by_hand_is_put_back(plural: str, drift: Callable[[Any], None]) -
     play(work, ("memcacheds", memcached()))
 
 
-def test_port_and_image_follow_and_the_selector_stays() -> None:
+def test_port_and_image_are_changed_and_the_selector_is_not() -> None:
     old = decisions.deployment_for(_typed("m"), "memcached:1")
     new = _typed("m")
     new.spec.container_port = 11333
@@ -196,7 +196,7 @@ def test_port_and_image_follow_and_the_selector_stays() -> None:
 
 
 @pytest.mark.parametrize("plural", ["deployments", "services"])
-def test_child_of_another_owner_is_left_alone_and_reported(plural: str) -> None:
+def test_a_child_of_another_owner_is_kept_and_reported(plural: str) -> None:
     theirs: Manifest = {"metadata": {"name": "m"}, "spec": {"theirs": True}}
 
     async def work(server: ApiServer) -> None:
@@ -210,7 +210,7 @@ def test_child_of_another_owner_is_left_alone_and_reported(plural: str) -> None:
     assert [one["type"] for one in events(server) if one["reason"] == "NameTaken"] == ["Warning"]
 
 
-def test_child_that_was_deleted_comes_back() -> None:
+def test_a_deleted_child_is_created_again() -> None:
     async def work(server: ApiServer) -> None:
         await settled(server)
         for plural in ("deployments", "services"):
@@ -220,7 +220,7 @@ def test_child_that_was_deleted_comes_back() -> None:
     play(work, ("memcacheds", memcached()))
 
 
-def test_restart_with_nothing_to_do_writes_nothing() -> None:
+def test_a_restart_without_changes_writes_nothing() -> None:
     async def scene() -> None:
         async with asyncio.timeout(30), ApiServer.of(RESOURCES).serving() as server:
             server.put("memcacheds", memcached())
@@ -234,7 +234,7 @@ def test_restart_with_nothing_to_do_writes_nothing() -> None:
     asyncio.run(scene())
 
 
-def test_same_name_in_two_namespaces_is_two_things() -> None:
+def test_the_same_name_in_two_namespaces_is_two_objects() -> None:
     async def work(server: ApiServer) -> None:
         for namespace in ("one", "two"):
             await until(functools.partial(server.get, "deployments", "m", namespace))
@@ -247,7 +247,7 @@ def test_same_name_in_two_namespaces_is_two_things() -> None:
     )
 
 
-def test_size_outside_its_range_is_reported_and_nothing_is_made() -> None:
+def test_a_size_outside_its_range_is_reported_and_nothing_is_created() -> None:
     async def work(server: ApiServer) -> None:
         await until(lambda: said(server, "Degraded") == ("True", "InvalidSpec"))
         assert server.get("deployments", "m") is None
@@ -255,7 +255,7 @@ def test_size_outside_its_range_is_reported_and_nothing_is_made() -> None:
     play(work, ("memcacheds", memcached(size=9)))
 
 
-def test_labels_of_the_object_ask_for_no_pass() -> None:
+def test_labels_of_the_object_cause_no_pass() -> None:
     async def work(server: ApiServer) -> None:
         await settled(server)
         before = list(server.requests)
@@ -276,7 +276,7 @@ def test_labels_of_the_object_ask_for_no_pass() -> None:
     ],
     ids=["services alone", "services", "deployments", "pods"],
 )
-def test_missing_permission_is_reported_and_the_rest_is_done(
+def test_a_missing_permission_is_reported_and_the_other_objects_are_written(
     resource: str, verbs: list[str]
 ) -> None:
     def denies(access: Access) -> bool:
@@ -305,7 +305,7 @@ def _typed(name: str) -> Memcached:
 
 
 @pytest.mark.parametrize("name", ["a" * 253, "a.b", "1st", "a" * 63, ".".join(["ab"] * 80)])
-def test_names_that_a_service_may_not_have_are_made_to_fit(name: str) -> None:
+def test_names_that_a_service_cannot_have_are_converted(name: str) -> None:
     made = decisions.child_name(_typed(name))
     assert len(made) <= 63
     assert made[0].isalpha()
@@ -315,7 +315,7 @@ def test_names_that_a_service_may_not_have_are_made_to_fit(name: str) -> None:
     assert all(len(value) <= 63 for value in decisions.selector_for(_typed(name)).values())
 
 
-def test_two_objects_have_selectors_that_share_nothing() -> None:
+def test_two_objects_have_disjoint_selectors() -> None:
     assert decisions.selector_for(_typed("a")) != decisions.selector_for(_typed("b"))
 
 
@@ -335,7 +335,7 @@ def test_two_objects_have_selectors_that_share_nothing() -> None:
         ({"type": "Available", "status": "True"}, ("False", "")),
     ],
 )
-def test_degraded_says_what_the_deployment_says(
+def test_degraded_has_the_reason_of_the_deployment(
     condition: dict[str, str], degraded: tuple[str, str]
 ) -> None:
     deployment: Manifest = {"metadata": {}, "status": {"conditions": [condition]}}
@@ -344,7 +344,7 @@ def test_degraded_says_what_the_deployment_says(
     assert (found["status"], found["message"]) == degraded
 
 
-def test_scaling_that_fails_is_reported_and_available_tells_the_truth() -> None:
+def test_a_failed_scaling_is_reported_and_available_is_correct() -> None:
     deployment: Manifest = {"metadata": {}, "status": {"availableReplicas": 2}}
     trouble = decisions.Trouble("Reconciling", "quota", is_scaling=True)
     status = decisions.status_from(_typed("m"), deployment, [], NOW, troubles=[trouble])
@@ -365,10 +365,10 @@ def test_scaling_that_fails_is_reported_and_available_tells_the_truth() -> None:
         ({"MEMCACHED_RUN_AS_USER": "7"}, Settings(image="", user=7)),
     ],
 )
-def test_environment_is_read(environment: dict[str, str], expected: Settings) -> None:
+def test_the_environment_is_read(environment: dict[str, str], expected: Settings) -> None:
     assert wiring.settings(environment) == expected
 
 
-def test_user_that_is_not_a_number_is_refused() -> None:
+def test_a_user_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(ConfigurationError):
         wiring.settings({"MEMCACHED_RUN_AS_USER": "root"})

@@ -1,4 +1,4 @@
-"""The two versions of Memcached say the same in other words."""
+"""The two versions of Memcached have the same meaning in different fields."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BETA: Manifest = {
 }
 
 
-def test_each_version_becomes_the_other() -> None:
+def test_each_version_is_converted_to_the_other() -> None:
     made = wiring.conversions()
     assert made.convert(ALPHA, "v1beta1") == BETA
     assert made.convert(BETA, "v1alpha1") == ALPHA
@@ -63,7 +63,7 @@ def _some(chance: random.Random) -> Manifest:
 
 
 @pytest.mark.property
-def test_nothing_is_lost_on_the_way_there_and_back() -> None:
+def test_a_round_trip_loses_nothing() -> None:
     chance = random.Random(7)
     made = wiring.conversions()
     for _ in range(300):
@@ -81,7 +81,7 @@ def test_nothing_is_lost_on_the_way_there_and_back() -> None:
         {**BETA, "status": {"pods": [{}]}},
     ],
 )
-def test_what_has_no_other_form_is_reported(broken: Manifest) -> None:
+def test_a_value_that_the_other_version_cannot_have_is_reported(broken: Manifest) -> None:
     with pytest.raises(CannotConvert):
         wiring.conversions().convert(broken, "v1alpha1")
 

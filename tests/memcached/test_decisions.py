@@ -1,4 +1,4 @@
-"""What the operator decides, without a cluster."""
+"""The decisions of the operator, without a cluster."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def statuses(status: dict[str, Any]) -> dict[str, str]:
     return {one["type"]: one["status"] for one in status["conditions"]}
 
 
-def test_deployment_runs_what_is_asked_for() -> None:
+def test_the_deployment_runs_the_requested_image() -> None:
     made = decisions.deployment_for(memcached(), IMAGE)
     assert made["metadata"]["name"] == "m"
     assert made["spec"]["replicas"] == 3
@@ -47,7 +47,7 @@ def test_deployment_runs_what_is_asked_for() -> None:
     assert container["ports"][0]["containerPort"] == 11222
 
 
-def test_selector_finds_the_pods_and_holds_nothing_that_changes() -> None:
+def test_the_selector_matches_the_pods_and_has_no_value_that_changes() -> None:
     made = decisions.deployment_for(memcached(), IMAGE)
     selector = made["spec"]["selector"]["matchLabels"]
     assert selector == {
@@ -72,7 +72,7 @@ def test_selector_finds_the_pods_and_holds_nothing_that_changes() -> None:
         ("", ""),
     ],
 )
-def test_version_of_an_image(image: str, version: str) -> None:
+def test_an_image_has_a_version(image: str, version: str) -> None:
     assert decisions.image_version(image) == version
 
 
@@ -85,7 +85,9 @@ def test_version_of_an_image(image: str, version: str) -> None:
         ({}, "False"),
     ],
 )
-def test_available_says_whether_all_pods_are(deployment: dict[str, Any], available: str) -> None:
+def test_available_shows_whether_all_pods_are_available(
+    deployment: dict[str, Any], available: str
+) -> None:
     status = decisions.status_from(memcached(), deployment, [], NOW)
     found = statuses(status)
     assert found["Available"] == available
@@ -93,7 +95,7 @@ def test_available_says_whether_all_pods_are(deployment: dict[str, Any], availab
     assert all(one["observedGeneration"] == 2 for one in status["conditions"])
 
 
-def test_degraded_carries_the_words_of_a_failing_deployment() -> None:
+def test_degraded_has_the_message_of_a_failing_deployment() -> None:
     deployment = deployed(0)
     deployment["status"]["conditions"] = [
         {"type": "ReplicaFailure", "status": "True", "message": "quota exceeded"}
@@ -104,7 +106,7 @@ def test_degraded_carries_the_words_of_a_failing_deployment() -> None:
     assert (found["status"], found["message"]) == ("True", "quota exceeded")
 
 
-def test_nodes_are_the_pods_that_stay_by_name() -> None:
+def test_nodes_are_the_names_of_pods_that_are_not_being_deleted() -> None:
     pods = [
         {"metadata": {"name": "b"}},
         {"metadata": {"name": "a"}},
@@ -113,13 +115,13 @@ def test_nodes_are_the_pods_that_stay_by_name() -> None:
     assert decisions.status_from(memcached(), deployed(3), pods, NOW)["nodes"] == ["a", "b"]
 
 
-def test_status_that_says_the_same_is_the_same() -> None:
+def test_an_equal_status_is_not_written() -> None:
     first = decisions.status_from(memcached(), deployed(3), [], NOW)
     again = decisions.status_from(memcached(**first), deployed(3), [], "2025-01-01T00:00:00Z")
     assert again == first
 
 
-def test_api_in_the_code_is_the_one_of_the_markers(root: Any) -> None:
+def test_the_api_in_the_code_is_that_of_the_markers(root: Any) -> None:
     crd = (root / "operator/config/crd/bases/cache.example.com_memcacheds.yaml").read_text()
     gvk = Memcached.gvk
     assert f"group: {gvk.group}\n" in crd

@@ -1,4 +1,4 @@
-"""The shipped operator against a small API server on loopback."""
+"""The shipped operator with a small API server on loopback."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ IMAGE = "memcached:1.6"
 
 @asynccontextmanager
 async def operator(*, image: str = IMAGE) -> AsyncIterator[ApiServer]:
-    """A server, and the operator running against it."""
+    """A server, and the operator that runs with it."""
     async with ApiServer.of(RESOURCES).serving() as server, operating(server, image=image):
         yield server
 
 
 @asynccontextmanager
 async def operating(server: ApiServer, *, image: str) -> AsyncIterator[None]:
-    """The operator running against a server."""
+    """The operator that runs with a server."""
     async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
         manager = Manager(cluster, name="memcached-operator", cache_settings=wiring.CACHE)
         wiring.add_controller(
@@ -53,7 +53,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
 
 
 async def until(holds: Callable[[], Any]) -> Any:
-    """Wait until something is so, and return it."""
+    """Wait until a condition holds, and return it."""
     while not (found := holds()):  # noqa: ASYNC110 - nothing signals the change
         await asyncio.sleep(0.01)
     return found
@@ -70,7 +70,7 @@ def condition(server: ApiServer, kind: str) -> str:
 
 
 def report(server: ApiServer, available: int) -> None:
-    """What the cluster's own controllers would write about the Deployment and its pods."""
+    """Write what the cluster's own controllers would write about the Deployment and its pods."""
     deployment = server.get("deployments", "sample")
     assert deployment is not None
     deployment["status"] = {
@@ -83,7 +83,7 @@ def report(server: ApiServer, available: int) -> None:
         server.put("pods", {"metadata": {"name": f"sample-{index}", "labels": dict(labels)}})
 
 
-def test_deployment_appears_and_the_status_follows_the_pods() -> None:
+def test_the_deployment_is_created_and_the_status_follows_the_pods() -> None:
     async def work() -> None:
         async with operator() as server:
             server.put("memcacheds", memcached())
@@ -109,7 +109,7 @@ def test_deployment_appears_and_the_status_follows_the_pods() -> None:
     run(work)
 
 
-def test_change_of_size_and_drift_are_put_right() -> None:
+def test_a_change_of_size_and_drift_are_corrected() -> None:
     async def work() -> None:
         async with operator() as server:
             server.put("memcacheds", memcached(1))
@@ -132,7 +132,7 @@ def test_change_of_size_and_drift_are_put_right() -> None:
     run(work)
 
 
-def test_deployment_that_was_deleted_comes_back() -> None:
+def test_a_deleted_deployment_is_created_again() -> None:
     async def work() -> None:
         async with operator() as server:
             server.put("memcacheds", memcached())
@@ -144,7 +144,7 @@ def test_deployment_that_was_deleted_comes_back() -> None:
     run(work)
 
 
-def test_nothing_is_written_when_nothing_changed() -> None:
+def test_nothing_is_written_without_a_change() -> None:
     async def work() -> None:
         async with operator() as server:
             server.put("memcacheds", memcached())
@@ -164,7 +164,7 @@ def test_nothing_is_written_when_nothing_changed() -> None:
     run(work)
 
 
-def test_deployment_of_another_owner_is_left_alone() -> None:
+def test_a_deployment_of_another_owner_is_kept() -> None:
     async def work() -> None:
         async with operator() as server:
             theirs = {"metadata": {"name": "sample"}, "spec": {"replicas": 9}}
@@ -178,7 +178,7 @@ def test_deployment_of_another_owner_is_left_alone() -> None:
     run(work)
 
 
-def test_missing_image_is_reported_and_no_deployment_is_made() -> None:
+def test_a_missing_image_is_reported_and_no_deployment_is_created() -> None:
     async def work() -> None:
         async with operator(image="") as server:
             server.put("memcacheds", memcached())
@@ -192,7 +192,7 @@ def test_missing_image_is_reported_and_no_deployment_is_made() -> None:
     run(work)
 
 
-def test_image_of_a_new_release_is_rolled_out_and_the_selector_stays() -> None:
+def test_the_image_of_a_new_release_is_rolled_out_and_the_selector_stays() -> None:
     async def work() -> None:
         async with operator(image="memcached:1.5") as server:
             server.put("memcacheds", memcached())
@@ -215,7 +215,7 @@ def test_image_of_a_new_release_is_rolled_out_and_the_selector_stays() -> None:
     run(work)
 
 
-def test_watches_that_end_are_begun_again() -> None:
+def test_watches_that_end_are_opened_again() -> None:
     async def work() -> None:
         async with operator() as server:
             await until(lambda: any(c.watchers for c in server.collections.values()))
@@ -226,7 +226,7 @@ def test_watches_that_end_are_begun_again() -> None:
     run(work)
 
 
-def test_object_that_is_being_deleted_is_left_alone() -> None:
+def test_an_object_that_is_being_deleted_is_ignored() -> None:
     async def work() -> None:
         async with operator() as server:
             going = memcached()

@@ -1,4 +1,4 @@
-"""What each overlay of the operator and each shipped bundle brings to a cluster."""
+"""The objects of each overlay of the operator and of each shipped bundle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - where OLM mount
 
 
 def rendered(root: Path, folder: str) -> dict[str, list[Any]]:
-    """The manifests of an overlay by kind."""
+    """Return the manifests of an overlay by kind."""
     found: dict[str, list[Any]] = {}
     for one in kustomize.render(overlay.reader(root / "operator"), folder):
         found.setdefault(one.value["kind"], []).append(one.value)
@@ -39,7 +39,7 @@ def versions(crd: Any) -> list[str]:
     return [one["name"] for one in crd["spec"]["versions"] if one["served"]]
 
 
-def test_without_a_certificate_one_version_is_served_and_nothing_asks_for_webhooks(
+def test_without_a_certificate_one_version_is_served_and_there_are_no_webhooks(
     root: Path,
 ) -> None:
     found = rendered(root, "config/default")
@@ -49,7 +49,7 @@ def test_without_a_certificate_one_version_is_served_and_nothing_asks_for_webhoo
     assert not CONFIGURATIONS & found.keys()
 
 
-def test_with_webhooks_every_reference_leads_to_the_service_and_on_to_the_pod(root: Path) -> None:
+def test_with_webhooks_every_reference_leads_to_the_service_and_to_the_pod(root: Path) -> None:
     found = rendered(root, "config/with-webhooks")
     [crd] = found["CustomResourceDefinition"]
     clients = [crd["spec"]["conversion"]["webhook"]["clientConfig"]] + [
@@ -69,7 +69,7 @@ def test_with_webhooks_every_reference_leads_to_the_service_and_on_to_the_pod(ro
     assert versions(crd) == ["v1alpha1", "v1beta1"]
 
 
-def test_cert_managers_certificate_is_mounted_and_named_as_the_service(root: Path) -> None:
+def test_cert_managers_certificate_is_mounted_and_has_the_name_of_the_service(root: Path) -> None:
     found = rendered(root, "config/with-cert-manager")
     [certificate] = found["Certificate"]
     [service] = [one for one in found["Service"] if "webhook" in one["metadata"]["name"]]
@@ -106,7 +106,7 @@ def test_cert_managers_certificate_is_mounted_and_named_as_the_service(root: Pat
         ),
     ],
 )
-def test_release_says_what_it_serves_and_where_it_may_be_installed(
+def test_a_release_names_its_apis_and_install_modes(
     root: Path, version: str, served: list[str], hooks: set[str], modes: set[str]
 ) -> None:
     spec = csv(root, version)["spec"]
@@ -122,11 +122,11 @@ def test_release_says_what_it_serves_and_where_it_may_be_installed(
     [watched] = [one for one in container["env"] if one["name"] == "WATCH_NAMESPACE"]
     field = watched["valueFrom"]["fieldRef"]["fieldPath"]
     assert field == "metadata.annotations['olm.targetNamespaces']"
-    # OLM mounts the certificate by itself.
+    # OLM mounts the certificate itself.
     assert not deployment["spec"]["template"]["spec"].get("volumes")
 
 
-def test_what_is_stored_stays_so_from_release_to_release(root: Path) -> None:
+def test_the_stored_version_stays_the_same_in_every_release(root: Path) -> None:
     [old], [new] = crds(root, "0.0.1"), crds(root, "0.0.2")
     stored = [
         [one["name"] for one in crd["spec"]["versions"] if one["storage"]] for crd in (old, new)

@@ -1,4 +1,4 @@
-"""The whole process against a small API server: flags, election, probes, metrics, signals."""
+"""The whole process with a small API server: flags, election, probes, metrics, signals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RESOURCES = [
 ]
 
 
-def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) -> None:
+def test_the_process_leads_works_answers_and_releases_the_lease(tmp_path: Path) -> None:
     health, metrics = free_port(), free_port()
     config = tmp_path / "kubeconfig"
     flags = parse_flags(
@@ -67,7 +67,7 @@ def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) ->
     asyncio.run(work())
 
 
-def test_process_that_loses_its_lease_ends_with_an_error_at_once(tmp_path: Path) -> None:
+def test_a_process_that_loses_its_lease_ends_with_an_error_at_once(tmp_path: Path) -> None:
     config = tmp_path / "kubeconfig"
     flags = parse_flags(
         operator(),
@@ -93,7 +93,7 @@ def test_process_that_loses_its_lease_ends_with_an_error_at_once(tmp_path: Path)
             server.put("leases", found | {"spec": stolen})
             with pytest.raises(LeadershipLost):
                 await running
-            # What is asked for now is the other's to do.
+            # From now on, the other process does the work.
             server.put("memcacheds", {"metadata": {"name": "late"}, "spec": {}})
             await asyncio.sleep(0.2)
             assert server.get("deployments", "late") is None
@@ -101,8 +101,8 @@ def test_process_that_loses_its_lease_ends_with_an_error_at_once(tmp_path: Path)
     asyncio.run(work())
 
 
-def test_process_serves_webhooks_and_is_ready_without_any_list(tmp_path: Path) -> None:
-    """A list may need a conversion, and the API server converts through ready pods only."""
+def test_the_process_serves_webhooks_and_is_ready_without_any_list(tmp_path: Path) -> None:
+    """A list can need a conversion, and the API server only converts through ready pods."""
     health, port = free_port(), free_port()
     config = tmp_path / "kubeconfig"
     certificate, key = self_signed.make()

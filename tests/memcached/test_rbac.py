@@ -1,7 +1,7 @@
-"""The roles of the shipped operator: enough for all that it does, and what they have beyond.
+"""The roles of the shipped operator: sufficient, and their unused permissions.
 
-The whole process runs against a server that refuses what the roles do not grant,
-through the life of a Memcached: made, scaled, shown, drifted, taken away.
+The whole process runs with a server that refuses what the roles do not grant,
+through the life of a Memcached: created, scaled, read, drifted, removed.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ RESOURCES = [
     *BUILT_IN,
 ]
 
-# What is granted and not used here, each with its reason.
+# Permissions that are not used here, each with its reason.
 BEYOND = {
-    # OpenShift wants it from who sets `blockOwnerDeletion`; no request is made with it.
+    # OpenShift requires it to set `blockOwnerDeletion`; no request uses it.
     "update memcacheds/finalizers.cache.example.com",
-    # Only when the watch is late, or the cluster was restored from a backup.
+    # Only if the watch is late, or the cluster was restored from a backup.
     "get memcacheds.cache.example.com",
-    # The double checks a server-side apply as a patch alone.
+    # The double only checks a server-side apply as a patch.
     "create deployments.apps",
     "create services",
-    # The older API of events, which the election of a leader has.
+    # The older API of events, which leader election uses.
     "create events",
     "patch events",
-    # Reading all leases, and the locks of older election.
+    # Reading all leases, and the locks of older leader election.
     "list leases.coordination.k8s.io",
     "watch leases.coordination.k8s.io",
     "patch leases.coordination.k8s.io",
@@ -51,7 +51,7 @@ BEYOND = {
 
 
 def live(tmp_path: Path) -> Report:
-    """Everything once, and how it compares with the roles."""
+    """Run everything once, and compare it with the roles."""
     granted = rbac.read(FILES, namespace="default")
     server = ApiServer.of(RESOURCES)
     server.denies = rbac.forbids(granted)
@@ -122,7 +122,7 @@ def live(tmp_path: Path) -> Report:
                 kept = list(server.accesses)
                 async with session.delete(server.url + path) as answer:
                     assert answer.status == 200
-                server.accesses[:] = kept  # what we did is not the operator's
+                server.accesses[:] = kept  # requests of the test are not the operator's
                 server.denies = denies
             await until(lambda: server.get("memcacheds", "m") is None)
             running.cancel()
@@ -132,7 +132,7 @@ def live(tmp_path: Path) -> Report:
     return rbac.compare(server.accesses, granted)
 
 
-def test_roles_are_enough_and_what_they_have_beyond_is_known(tmp_path: Path) -> None:
+def test_roles_are_sufficient_and_their_unused_permissions_are_known(tmp_path: Path) -> None:
     report = live(tmp_path)
     assert not report.missing, report.words()
     beyond = {str(rule).partition(" in namespace")[0].partition(" (")[0] for rule in report.unused}

@@ -1,4 +1,4 @@
-"""What the operator does when objects go, writes fail and lines break."""
+"""The operator's reaction to deleted objects, failed writes and broken connections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Once = Callable[[Callable[[str, str], bool], Any], "Plan"]
 
 
 def _writes_object(method: str, path: str) -> bool:
-    """A write of the Memcached itself, not of its status."""
+    """Return whether this is a write of the Memcached itself, not of its status."""
     return method == "PATCH" and "/memcacheds/m" in path and "/status" not in path
 
 
@@ -48,7 +48,7 @@ def _gone(stage: Stage) -> bool:
     return found is None or not found["metadata"].get("finalizers")
 
 
-def test_object_that_is_not_there_asks_nothing_and_succeeds(stage: Stage) -> None:
+def test_a_missing_object_sends_no_request_and_succeeds(stage: Stage) -> None:
     async def work() -> None:
         stage.memcached(size=1)
         await stage.until(lambda: stage.server.get("services", "m"))
@@ -63,7 +63,7 @@ def test_object_that_is_not_there_asks_nothing_and_succeeds(stage: Stage) -> Non
     assert stage.server.get("memcacheds", "m") is None
 
 
-def test_kind_that_cannot_be_read_is_tried_again_and_nothing_is_written(stage: Stage) -> None:
+def test_a_kind_that_cannot_be_read_is_retried_and_nothing_is_written(stage: Stage) -> None:
     broken = True
 
     def plan(method: str, path: str) -> int | None:
@@ -81,7 +81,9 @@ def test_kind_that_cannot_be_read_is_tried_again_and_nothing_is_written(stage: S
     stage.play(work)
 
 
-def test_object_that_goes_before_it_gets_its_finalizer_is_not_an_error(stage: Stage) -> None:
+def test_an_object_that_is_deleted_before_it_gets_its_finalizer_is_not_an_error(
+    stage: Stage,
+) -> None:
     def plan(method: str, path: str) -> None:
         if _writes_object(method, path):
             stage.server.remove("memcacheds", "m")
@@ -97,8 +99,8 @@ def test_object_that_goes_before_it_gets_its_finalizer_is_not_an_error(stage: St
     assert stage.server.get("deployments", "m") is None
 
 
-def test_object_that_changes_before_it_gets_its_finalizer_is_a_conflict(stage: Stage) -> None:
-    """The merge patch replaces the list: without the conflict the other one's would be lost."""
+def test_an_object_that_changes_before_it_gets_its_finalizer_is_a_conflict(stage: Stage) -> None:
+    """The merge patch replaces the list: without the conflict the other finalizer would be lost."""
     theirs = "example.com/theirs"
     is_first = True
 
@@ -121,7 +123,7 @@ def test_object_that_changes_before_it_gets_its_finalizer_is_a_conflict(stage: S
 
 
 @pytest.mark.parametrize("fault", [Fault.ERROR, Fault.CUT_BEFORE, Fault.CUT_AFTER, 404, 409])
-def test_deletion_that_is_interrupted_continues_and_is_reported_once(
+def test_an_interrupted_deletion_continues_and_is_reported_once(
     stage: Stage, once: Once, fault: Any
 ) -> None:
     async def work() -> None:
@@ -143,8 +145,8 @@ def test_deletion_that_is_interrupted_continues_and_is_reported_once(
         assert isinstance(stage.passes[0][1], Exception)
 
 
-def test_lines_that_break_anywhere_lead_to_the_same_end(stage: Stage) -> None:
-    """Every request fails once, in another way each time."""
+def test_connections_that_fail_anywhere_lead_to_the_same_state(stage: Stage) -> None:
+    """Every request fails once, in a different way each time."""
     faults = [Fault.TOO_MANY, Fault.ERROR, Fault.CUT_BEFORE, Fault.CUT_ANSWER, Fault.CUT_AFTER]
     broken: dict[str, int] = {}
 
@@ -168,10 +170,8 @@ def test_lines_that_break_anywhere_lead_to_the_same_end(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("how", ["ended", "frozen", "too old"])
-def test_watches_that_are_lost_miss_nothing(
-    stage: Stage, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A frozen watch is given up when the server should have ended it long ago.
+def test_lost_watches_miss_nothing(stage: Stage, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A stalled watch is closed when the server should have ended it long ago.
     monkeypatch.setattr(cluster, "_WATCH_GRACE", 0.2)
 
     async def work() -> None:
@@ -191,10 +191,10 @@ def test_watches_that_are_lost_miss_nothing(
     stage.play(work, alone=True)
 
 
-def test_status_is_right_though_the_own_writes_are_not_seen(
+def test_the_status_is_correct_although_own_writes_are_not_seen(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is compared with a status of long ago would look as if it was said already."""
+    """Compared with an outdated status, the new one would look as if it was already written."""
     monkeypatch.setattr(own_writes, "_FRESH_TIMEOUT", 0.1)
 
     def available(number: int) -> Callable[[Any], None]:
@@ -217,7 +217,7 @@ def test_status_is_right_though_the_own_writes_are_not_seen(
     stage.play(work)
 
 
-def test_server_that_restarts_is_found_again(stage: Stage) -> None:
+def test_a_restarted_server_is_found_again(stage: Stage) -> None:
     async def work() -> None:
         async with stage.operator():
             async with stage.server.serving():
@@ -232,7 +232,7 @@ def test_server_that_restarts_is_found_again(stage: Stage) -> None:
     stage.play(work, alone=True)
 
 
-def test_restart_with_a_thousand_healthy_objects_writes_nothing(stage: Stage) -> None:
+def test_a_restart_with_a_thousand_healthy_objects_writes_nothing(stage: Stage) -> None:
     number = 1000
 
     async def work() -> None:
@@ -256,7 +256,7 @@ def test_restart_with_a_thousand_healthy_objects_writes_nothing(stage: Stage) ->
 
 
 def _copy(stage: Stage, old: str, new: str) -> None:
-    """A Memcached and all that belongs to it, as they are, under another name."""
+    """Return a Memcached and all its children, unchanged, under another name."""
     uid = ""  # of the Memcached, which comes first
     digests: dict[str, str] = {}
     for plural in ("memcacheds", "deployments", "services", "pods"):
@@ -275,7 +275,7 @@ def _copy(stage: Stage, old: str, new: str) -> None:
                 digests[one["kind"]] = wanted["metadata"]["annotations"][children.APPLIED]
 
 
-def test_own_status_comes_back_as_no_pass(stage: Stage) -> None:
+def test_a_write_of_the_own_status_causes_no_pass(stage: Stage) -> None:
     async def work() -> None:
         stage.memcached(size=1)
         await stage.until(lambda: stage.server.get("services", "m"))
@@ -306,7 +306,7 @@ def test_two_objects_count_their_own_pods(stage: Stage) -> None:
     stage.play(work)
 
 
-def test_missing_size_is_the_default(stage: Stage) -> None:
+def test_a_missing_size_is_the_default(stage: Stage) -> None:
     async def work() -> None:
         stage.memcached()
         found = await stage.until(lambda: stage.server.get("deployments", "m"))
@@ -320,7 +320,7 @@ def test_missing_size_is_the_default(stage: Stage) -> None:
     [((), {"one", "two", "three"}), (("one",), {"one"}), (("one", "two"), {"one", "two"})],
     ids=["all", "one", "several"],
 )
-def test_only_watched_namespaces_are_worked_in(
+def test_only_watched_namespaces_are_reconciled(
     stage: Stage, watched: tuple[str, ...], made: set[str]
 ) -> None:
     async def work() -> None:
@@ -335,8 +335,8 @@ def test_only_watched_namespaces_are_worked_in(
     stage.play(work, alone=True)
 
 
-def test_new_object_asks_for_no_later_pass(stage: Stage) -> None:
-    """What it made tells of itself: a timer would be a needless pass."""
+def test_a_new_object_causes_no_later_pass(stage: Stage) -> None:
+    """The created objects cause events: a timer would be an unnecessary pass."""
 
     async def work() -> None:
         stage.memcached(size=1)
@@ -349,7 +349,7 @@ def test_new_object_asks_for_no_later_pass(stage: Stage) -> None:
     assert [event["type"] for event in stage.events("Created")] == ["Normal", "Normal"]
 
 
-def test_name_that_another_owner_has_is_looked_at_again_now_and_then(stage: Stage) -> None:
+def test_a_name_of_another_owner_is_checked_again_periodically(stage: Stage) -> None:
     """Theirs is not watched, so nothing else would tell that it went."""
 
     async def work() -> None:

@@ -1,7 +1,7 @@
-"""The same behaviours on two servers: the double, and with `--e2e` a real kube-apiserver.
+"""The same behavior on two servers: the double, and with `--e2e` a real kube-apiserver.
 
 Tests here are coroutines that get a `World`. Each has its own namespace, and
-may look at nothing else but what HTTP shows.
+can only inspect what HTTP shows.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ class World:
         accept: str = "application/json",
         **params: str,
     ) -> Answer:
-        """One request; `kind` is the content type of the body.
+        """Send one request; `kind` is the content type of the body.
 
-        A real server says 429 while it fills its cache of a new kind; then it is asked again.
+        A real server answers 429 while it fills its cache of a new kind; the request is repeated.
         """
         for _ in range(300):
             answer = await self._ask(method, path, body, kind, accept, params)
@@ -139,7 +139,7 @@ class World:
         return made
 
     def manifest(self, plural: str, name: str, **fields: Any) -> dict[str, Any]:
-        """An object as one would write it."""
+        """Return an object as a user would write it."""
         api_version, kind = {
             "configmaps": ("v1", "ConfigMap"),
             "services": ("v1", "Service"),
@@ -159,7 +159,7 @@ class World:
         return {"apiVersion": api_version, "kind": kind, "metadata": metadata} | fields
 
     async def until_established(self, definition: str) -> None:
-        """Wait until a new kind is served, which a real server says a moment too early."""
+        """Wait until a new kind is served, which a real server reports a moment too early."""
         path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition}"
         while True:
             found = (await self.ask("GET", path)).body.get("status") or {}
@@ -179,7 +179,7 @@ class World:
     async def patch(
         self, plural: str, name: str, patch: Any, kind: str = "merge", sub: str = "", **params: str
     ) -> Answer:
-        """A patch of one of the four sorts: merge, json, strategic, apply."""
+        """Send a patch of one of the four types: merge, json, strategic, apply."""
         media = "apply-patch+yaml" if kind == "apply" else f"{kind}-patch+json"
         if kind == "strategic":
             media = "strategic-merge-patch+json"
@@ -196,7 +196,7 @@ class World:
         force: bool = False,
         **fields: Any,
     ) -> Answer:
-        """Server-side apply as some field manager."""
+        """Apply with a field manager."""
         body = self.manifest(plural, name)
         body.pop("spec", None)
         body["metadata"] |= fields.pop("metadata", {})
@@ -204,9 +204,9 @@ class World:
         return await self.patch(plural, name, body | fields, "apply", sub, **params)
 
     async def events(self, plural: str, *, seconds: int = 1, **params: str) -> list[dict[str, Any]]:
-        """All lines of a watch that lasts `seconds`, without bookmarks unless asked for.
+        """Return all lines of a watch for `seconds`, without bookmarks unless requested.
 
-        A real server says 429 while it fills its cache of a new kind; then it is asked again.
+        A real server answers 429 while it fills its cache of a new kind; the request is repeated.
         """
         for _ in range(100):
             found = await self._events(plural, seconds, params)
@@ -235,7 +235,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def double() -> Iterator[Server]:
-    """The double, in a thread with its own loop."""
+    """Serve the double in a thread with its own loop."""
     server = ApiServer.of(BUILT_IN, crds=CRDS)
     loop = asyncio.new_event_loop()
     started, stop = threading.Event(), asyncio.Event()
@@ -264,7 +264,7 @@ def double() -> Iterator[Server]:
 def real(
     tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
 ) -> Iterator[Server]:
-    """A kube-apiserver that knows the same kinds."""
+    """A kube-apiserver with the same kinds."""
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp("conformance")
         plane = stack.enter_context(ControlPlane(folder=folder, programs=control_plane_programs))
@@ -294,7 +294,7 @@ async def _install(config: ClusterConfig) -> None:
                     if any(c["type"] == "Established" and c["status"] == "True" for c in listed):
                         break
                     await asyncio.sleep(0.1)
-    await asyncio.sleep(1)  # until its handlers are there, which no condition tells
+    await asyncio.sleep(1)  # until its handlers exist, which no condition shows
 
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.e2e)])

@@ -1,6 +1,6 @@
-"""The part of a node that answers for its pods: logs, commands and ports, with known answers.
+"""The part of a node that serves its pods: logs, commands and ports, with known answers.
 
-A real API server passes these requests on to the kubelet of the pod's node; the double has
+A real API server forwards these requests to the kubelet of the pod's node; the double has
 handlers for them.
 """
 

@@ -24,14 +24,14 @@ def deployment(replicas: int, *containers: dict[str, Any]) -> dict[str, Any]:
 
 
 def managers(manifest: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Manager, operation and subresource → the fields that are owned."""
+    """Return manager, operation and subresource → the owned fields."""
     return {
         (one["manager"], one["operation"], one.get("subresource", "")): one["fieldsV1"]
         for one in manifest["metadata"].get("managedFields") or ()
     }
 
 
-async def test_apply_creates_and_owns(world: World) -> None:
+async def test_apply_creates_an_object_and_owns_its_fields(world: World) -> None:
     answer = await world.apply("me", "configmaps", "m", data={"a": "1"})
     assert answer.status == 201
     [entry] = answer.body["metadata"]["managedFields"]
@@ -45,21 +45,21 @@ async def test_apply_creates_and_owns(world: World) -> None:
     }
 
 
-async def test_apply_of_the_same_changes_nothing(world: World) -> None:
+async def test_apply_of_the_same_fields_changes_nothing(world: World) -> None:
     first = await world.apply("me", "widgets", "w", spec={"colour": "red"})
     again = await world.apply("me", "widgets", "w", spec={"colour": "red"})
     assert again.status == 200
     assert again.body == first.body
 
 
-async def test_field_left_out_is_removed(world: World) -> None:
+async def test_an_omitted_field_is_removed(world: World) -> None:
     await world.apply("me", "configmaps", "m", data={"a": "1", "b": "2"})
     answer = await world.apply("me", "configmaps", "m", data={"b": "3"})
     assert answer.body["data"] == {"b": "3"}
     assert managers(answer.body)[("me", "Apply", "")] == {"f:data": {"f:b": {}}}
 
 
-async def test_field_left_out_that_others_own_stays(world: World) -> None:
+async def test_an_omitted_field_with_other_owners_is_kept(world: World) -> None:
     await world.apply("me", "configmaps", "m", data={"a": "1", "b": "2"})
     await world.apply("you", "configmaps", "m", data={"a": "1"})
     answer = await world.apply("me", "configmaps", "m", data={"b": "2"})
@@ -67,7 +67,7 @@ async def test_field_left_out_that_others_own_stays(world: World) -> None:
     assert managers(answer.body)[("you", "Apply", "")] == {"f:data": {"f:a": {}}}
 
 
-async def test_field_of_another_owner_is_a_conflict(world: World) -> None:
+async def test_a_field_of_another_owner_is_a_conflict(world: World) -> None:
     await world.apply("me", "widgets", "w", spec={"colour": "red", "size": 1})
     answer = await world.apply("you", "widgets", "w", spec={"colour": "blue", "size": 1})
     assert answer.status == 409
@@ -94,7 +94,7 @@ async def test_several_conflicts_are_reported_together(world: World) -> None:
     assert answer.body["message"].startswith('Apply failed with 2 conflicts: conflicts with "me"')
 
 
-async def test_force_takes_the_field_over(world: World) -> None:
+async def test_force_takes_over_the_field(world: World) -> None:
     await world.apply("me", "widgets", "w", spec={"colour": "red", "size": 1})
     answer = await world.apply("you", "widgets", "w", spec={"colour": "blue"}, force=True)
     assert answer.status == 200
@@ -104,7 +104,7 @@ async def test_force_takes_the_field_over(world: World) -> None:
     assert owned[("you", "Apply", "")] == {"f:spec": {"f:colour": {}}}
 
 
-async def test_same_value_is_owned_together(world: World) -> None:
+async def test_a_field_with_the_same_value_has_two_owners(world: World) -> None:
     await world.apply("me", "widgets", "w", spec={"colour": "red"})
     answer = await world.apply("you", "widgets", "w", spec={"colour": "red"})
     assert answer.status == 200
@@ -112,7 +112,7 @@ async def test_same_value_is_owned_together(world: World) -> None:
     assert owned[("me", "Apply", "")] == owned[("you", "Apply", "")] == {"f:spec": {"f:colour": {}}}
 
 
-async def test_update_owns_what_it_changes(world: World) -> None:
+async def test_an_update_owns_the_changed_fields(world: World) -> None:
     await world.apply("me", "configmaps", "m", data={"a": "1", "b": "1"})
     answer = await world.patch("configmaps", "m", {"data": {"a": "2"}}, fieldManager="you")
     owned = managers(answer.body)
@@ -124,7 +124,7 @@ async def test_update_owns_what_it_changes(world: World) -> None:
     assert cause["message"].startswith('conflict with "you" using v1')
 
 
-async def test_creator_owns_what_it_wrote(world: World) -> None:
+async def test_the_creator_owns_the_written_fields(world: World) -> None:
     manifest = world.manifest("configmaps", "m", data={"a": "1"}, metadata={"labels": {"x": "y"}})
     answer = await world.ask("POST", world.path("configmaps"), manifest, fieldManager="me")
     assert managers(answer.body) == {
@@ -148,7 +148,7 @@ async def test_status_is_owned_under_its_subresource(world: World) -> None:
     assert ("me", "Apply", "status") in managers(answer.body)
 
 
-async def test_apply_to_the_status_of_nothing_is_not_found(world: World) -> None:
+async def test_apply_to_the_status_of_a_missing_object_is_not_found(world: World) -> None:
     answer = await world.apply("me", "widgets", "w", "status", status={"ready": 2})
     assert answer.status == 404
 
@@ -186,7 +186,7 @@ async def test_sets_are_owned_value_by_value(world: World) -> None:
     ("field", "mine", "yours"),
     [("steps", ["a"], ["b"]), ("box", {"a": "1"}, {"b": "2"})],
 )
-async def test_atomic_values_are_owned_whole(
+async def test_atomic_values_are_owned_as_a_whole(
     world: World, field: str, mine: Any, yours: Any
 ) -> None:
     await world.apply("me", "widgets", "w", spec={"colour": "red", field: mine})
@@ -237,21 +237,21 @@ async def test_apply_needs_a_manager(world: World) -> None:
     assert "fieldManager" in str(answer.body)
 
 
-async def test_apply_must_not_carry_managed_fields(world: World) -> None:
+async def test_apply_must_not_contain_managed_fields(world: World) -> None:
     made = await world.make("configmaps", "m", data={"a": "1"})
     answer = await world.patch("configmaps", "m", made, "apply", fieldManager="me", force="true")
     assert answer.status == 400
     assert "metadata.managedFields must be nil" in answer.body["message"]
 
 
-async def test_apply_under_another_name_is_a_bad_request(world: World) -> None:
+async def test_apply_with_another_name_is_a_bad_request(world: World) -> None:
     answer = await world.patch(
         "configmaps", "m", world.manifest("configmaps", "n"), "apply", fieldManager="me"
     )
     assert answer.status == 400
 
 
-async def test_apply_with_the_version_of_something_gone_is_a_conflict(world: World) -> None:
+async def test_apply_with_the_version_of_a_deleted_object_is_a_conflict(world: World) -> None:
     made = await world.make("configmaps", "m")
     await world.patch("configmaps", "m", {"data": {"x": "1"}})
     version = made["metadata"]["resourceVersion"]
@@ -261,7 +261,7 @@ async def test_apply_with_the_version_of_something_gone_is_a_conflict(world: Wor
     assert answer.status == 409
 
 
-async def test_applied_null_and_defaults(world: World) -> None:
+async def test_null_and_defaults_are_applied(world: World) -> None:
     answer = await world.apply(
         "me", "widgets", "w", spec={"colour": "red", "parts": [{"name": "a"}]}
     )
@@ -276,13 +276,13 @@ async def test_applied_null_and_defaults(world: World) -> None:
     }
 
 
-async def test_removed_field_goes_back_to_its_default(world: World) -> None:
+async def test_a_removed_field_gets_its_default(world: World) -> None:
     await world.apply("me", "widgets", "w", spec={"colour": "red", "size": 5})
     answer = await world.apply("me", "widgets", "w", spec={"colour": "red"})
     assert answer.body["spec"]["size"] == 1
 
 
-async def test_applied_object_that_breaks_the_schema_is_refused(world: World) -> None:
+async def test_an_applied_object_that_violates_the_schema_is_refused(world: World) -> None:
     answer = await world.apply("me", "widgets", "w", spec={"colour": "pink"})
     assert answer.status == 422
 

@@ -1,4 +1,4 @@
-"""Built-in kinds: where they are, and which fields they have."""
+"""Built-in kinds: their paths and their fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STRICT = {"fieldValidation": "Strict"}
 
 
 def deployment(**spec: Any) -> dict[str, Any]:
-    """The spec of a Deployment that a server accepts, with more fields."""
+    """Return the spec of a Deployment that a server accepts, with more fields."""
     template = {
         "metadata": {"labels": {"app": "a"}},
         "spec": {"containers": [{"name": "main", "image": "example.com/a:1"}]},
@@ -38,7 +38,7 @@ async def test_a_custom_object_without_a_namespace_is_refused(world: World) -> N
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_a_name_without_a_namespace_is_no_path(world: World, method: str) -> None:
+async def test_a_name_without_a_namespace_is_not_a_path(world: World, method: str) -> None:
     await world.make("configmaps", "one")
     body = None if method == "GET" else {}
     answer = await world.ask(method, "/api/v1/configmaps/one", body)
@@ -46,12 +46,12 @@ async def test_a_name_without_a_namespace_is_no_path(world: World, method: str) 
     assert answer.body["message"] == "the server could not find the requested resource"
 
 
-async def test_everything_of_all_namespaces_is_not_deleted_at_once(world: World) -> None:
+async def test_all_namespaces_are_not_deleted_at_once(world: World) -> None:
     assert (await world.ask("DELETE", "/api/v1/configmaps")).status == 405
 
 
 @pytest.mark.parametrize("plural", ["nodes", "gadgets"])
-async def test_a_cluster_scoped_kind_is_in_no_namespace(world: World, plural: str) -> None:
+async def test_a_cluster_scoped_kind_has_no_namespace(world: World, plural: str) -> None:
     root, _, _ = world.path(plural).rpartition("/")
     path = f"{root}/namespaces/{world.namespace}/{plural}"
     assert (await world.ask("GET", path)).status == 404
@@ -80,7 +80,7 @@ async def test_a_new_namespace_is_active_and_has_its_label(world: World) -> None
     assert made.body["metadata"]["labels"] == {"kubernetes.io/metadata.name": name}
 
 
-async def test_a_namespace_that_ends_takes_nothing_new(world: World) -> None:
+async def test_a_terminating_namespace_accepts_no_new_objects(world: World) -> None:
     name = f"{world.namespace}-ends"
     await world.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     ended = await world.ask("DELETE", f"/api/v1/namespaces/{name}")
@@ -91,7 +91,7 @@ async def test_a_namespace_that_ends_takes_nothing_new(world: World) -> None:
     assert f"unable to create new content in namespace {name}" in answer.body["message"]
 
 
-async def test_the_default_namespace_stays(world: World) -> None:
+async def test_the_default_namespace_cannot_be_deleted(world: World) -> None:
     answer = await world.ask("DELETE", "/api/v1/namespaces/default")
     assert answer.status == 403
     assert "this namespace may not be deleted" in answer.body["message"]
@@ -121,7 +121,7 @@ async def test_strict_validation_refuses_unknown_fields_of_patches(world: World,
     assert [cause["field"] for cause in answer.body["details"]["causes"]] == ["patch"]
 
 
-async def test_unknown_fields_are_dropped_with_a_warning(world: World) -> None:
+async def test_unknown_fields_are_removed_with_a_warning(world: World) -> None:
     body = world.manifest("configmaps", "one", data={"a": "b"}, Data={"a": "c"}, spec={"x": 1})
     body["metadata"]["foo"] = 1
     answer = await world.ask("POST", world.path("configmaps"), body)
@@ -147,7 +147,7 @@ async def test_unknown_fields_are_dropped_with_a_warning(world: World) -> None:
         ("deployments", {"spec": deployment(paused="no")}, "of type bool"),
     ],
 )
-async def test_a_value_of_another_type_cannot_be_read(
+async def test_a_value_of_a_wrong_type_cannot_be_read(
     world: World, plural: str, fields: dict[str, Any], words: str
 ) -> None:
     body = world.manifest(plural, "one", **fields)
@@ -157,7 +157,7 @@ async def test_a_value_of_another_type_cannot_be_read(
     assert words in answer.body["message"]
 
 
-async def test_apply_refuses_what_is_not_declared(world: World) -> None:
+async def test_apply_refuses_undeclared_fields(world: World) -> None:
     answer = await world.apply("a", "configmaps", "one", foo=1)
     assert answer.status == 500
     assert answer.body["message"].endswith(
@@ -165,13 +165,13 @@ async def test_apply_refuses_what_is_not_declared(world: World) -> None:
     )
 
 
-async def test_apply_refuses_values_of_another_type(world: World) -> None:
+async def test_apply_refuses_values_of_a_wrong_type(world: World) -> None:
     answer = await world.apply("a", "deployments", "one", spec=deployment(replicas="3"))
     assert answer.status == 500
     assert ".spec.replicas: expected numeric (int or float), got string" in answer.body["message"]
 
 
-async def test_quantities_are_written_in_one_way(world: World) -> None:
+async def test_quantities_are_written_in_their_canonical_form(world: World) -> None:
     spec = deployment()
     container = spec["template"]["spec"]["containers"][0]
     container["resources"] = {"limits": {"cpu": "1000m", "memory": 1024}}
@@ -180,7 +180,7 @@ async def test_quantities_are_written_in_one_way(world: World) -> None:
     assert found["resources"] == {"limits": {"cpu": "1", "memory": "1024"}}
 
 
-async def test_string_data_of_a_secret_become_data(world: World) -> None:
+async def test_string_data_of_a_secret_becomes_data(world: World) -> None:
     body = {"metadata": {"name": "one"}, "data": {"a": "eA=="}, "stringData": {"b": "x"}}
     path = f"/api/v1/namespaces/{world.namespace}/secrets"
     made = await world.ask("POST", path, body)
@@ -228,7 +228,7 @@ async def test_an_autoscaler_is_the_same_in_both_versions(world: World) -> None:
     ]
 
 
-async def test_a_kind_is_served_once_its_definition_is_there(world: World) -> None:
+async def test_a_kind_is_served_once_its_definition_exists(world: World) -> None:
     group = f"{world.namespace}.example.com"
     version = {
         "name": "v1",
@@ -257,7 +257,7 @@ async def test_a_kind_is_served_once_its_definition_is_there(world: World) -> No
 
 
 async def test_discovery_lists_the_same_kinds(world: World) -> None:
-    """What the double has of each API version, the real server has in the same form."""
+    """For each API version of the double, the real server has the same form."""
     from olmkit.testing import BUILT_IN
 
     for api_version in sorted({one.api_version for one in BUILT_IN}):
@@ -279,7 +279,7 @@ async def test_discovery_lists_the_same_kinds(world: World) -> None:
         assert below <= mine, api_version
 
 
-async def test_a_group_names_the_version_to_prefer(world: World) -> None:
+async def test_a_group_names_its_preferred_version(world: World) -> None:
     groups = (await world.ask("GET", "/apis")).body["groups"]
     preferred = {one["name"]: one["preferredVersion"]["groupVersion"] for one in groups}
     assert preferred["apps"] == "apps/v1"

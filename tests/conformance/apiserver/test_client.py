@@ -1,4 +1,4 @@
-"""What the client of an author does beyond objects, on both servers."""
+"""What the client can do besides objects, on both servers."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def test_status_is_read_and_written_by_every_patch(world: World) -> None:
     assert found["status"] == made["status"]
 
 
-async def test_patches_do_what_their_kind_says(world: World) -> None:
+async def test_patches_have_the_effect_of_their_type(world: World) -> None:
     client = client_of(world)
     await world.make("deployments", "d", spec=deployment_spec())
     change = {"spec": {"template": {"spec": {"containers": [{"name": "b", "image": "new"}]}}}}
@@ -141,7 +141,7 @@ async def test_patches_do_what_their_kind_says(world: World) -> None:
 @pytest.mark.parametrize("kind", ["json", "merge", "strategic"])
 async def test_patches_have_preconditions(world: World, plural: str, kind: str) -> None:
     if (plural, kind) == ("widgets", "strategic"):
-        return  # no server patches custom kinds so
+        return  # no server patches custom kinds with it
     client = client_of(world)
     made = await world.make(plural, "o")
     metadata = made["metadata"]
@@ -169,7 +169,7 @@ async def test_patches_have_preconditions(world: World, plural: str, kind: str) 
     assert (await world.read(plural, "o"))["metadata"]["labels"] == {"a": "b"}
 
 
-async def test_deletions_have_preconditions_and_say_what_becomes_of_dependents(
+async def test_deletions_have_preconditions_and_a_policy_for_dependents(
     world: World,
 ) -> None:
     client = client_of(world)
@@ -185,7 +185,7 @@ async def test_deletions_have_preconditions_and_say_what_becomes_of_dependents(
     assert held["metadata"]["finalizers"] == ["orphan"]
 
 
-async def test_a_pod_on_a_node_gets_its_grace(world: World) -> None:
+async def test_a_pod_on_a_node_gets_its_grace_period(world: World) -> None:
     client = client_of(world)
     await make_pod(world, "free")
     await client.delete(POD, Request("free"))
@@ -229,14 +229,14 @@ async def test_a_budget_decides_about_evictions(world: World) -> None:
     await client.evict(Request("p"))
     with pytest.raises(NotFound):
         await client.evict(Request("p"), missing_ok=False)
-    await make_pod(world, "pending")  # no budget counts it
+    await make_pod(world, "pending")  # no budget selects it
     with pytest.raises(Conflict):
         await client.evict(Request("pending"), uid="00000000-0000-0000-0000-000000000000")
     await client.evict(Request("pending"))
     assert await client.get(POD, Request("pending", world.namespace)) is None
 
 
-async def test_a_token_of_a_service_account(world: World) -> None:
+async def test_a_service_account_gets_a_token(world: World) -> None:
     client = client_of(world)
     await world.make("serviceaccounts", "a")
     token = await client.token(Request("a"), audiences=["x"], lifetime=700)
@@ -249,7 +249,7 @@ async def test_a_token_of_a_service_account(world: World) -> None:
         await client.token(Request("b"))
 
 
-async def test_unknown_fields_are_refused_when_the_client_is_strict(world: World) -> None:
+async def test_unknown_fields_are_refused_if_the_client_is_strict(world: World) -> None:
     client = client_of(world)
     manifest = world.manifest("widgets", "w", spec={"colour": "green", "colours": 1})
     with pytest.raises(ClusterError, match=r'unknown field "spec\.colours"'):
@@ -265,7 +265,7 @@ async def test_unknown_fields_are_refused_when_the_client_is_strict(world: World
         await client.strict.merge_patch(WIDGET, Request("w"), {"spec": {"other": 1}})
 
 
-async def test_another_user_asks(world: World) -> None:
+async def test_a_request_can_impersonate_another_user(world: World) -> None:
     who = GVK("authentication.k8s.io", "v1", "SelfSubjectReview")
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     client = Client(world.cluster, None, field_manager="me")
@@ -285,7 +285,7 @@ async def test_another_user_asks(world: World) -> None:
             await other.list(MAP, namespace=world.namespace)
 
 
-async def test_pages_of_a_collection(world: World) -> None:
+async def test_a_collection_has_pages(world: World) -> None:
     client = client_of(world)
     for number in range(5):
         await world.make("widgets", f"w{number}", metadata={"labels": {"odd": str(number % 2)}})
@@ -298,7 +298,7 @@ async def test_pages_of_a_collection(world: World) -> None:
     assert [page async for page in client.pages(MAP, labels="none=here")] == [[]]
 
 
-async def test_pages_continue_when_their_first_state_is_forgotten(world: World) -> None:
+async def test_pages_continue_after_their_first_state_was_compacted(world: World) -> None:
     client = client_of(world)
     for name in "abcd":
         await world.make("configmaps", name)
@@ -312,7 +312,7 @@ async def test_pages_continue_when_their_first_state_is_forgotten(world: World) 
     assert seen == ["a", "b", "d", "e"]
 
 
-async def test_a_watch_shows_what_is_there_and_what_changes(world: World) -> None:
+async def test_a_watch_shows_existing_objects_and_changes(world: World) -> None:
     client = client_of(world)
     await world.make("widgets", "a")
     seen = []
@@ -343,7 +343,7 @@ async def test_a_watch_of_an_unknown_kind_is_an_error(world: World) -> None:
             pass
 
 
-async def test_waiting_for_a_condition_of_the_present_generation(world: World) -> None:
+async def test_a_wait_needs_a_condition_of_the_current_generation(world: World) -> None:
     client = client_of(world)
     key = Request("d", world.namespace)
     await world.make("deployments", "d", spec=deployment_spec())
@@ -363,7 +363,7 @@ async def test_waiting_for_a_condition_of_the_present_generation(world: World) -
     assert (await waiting)["status"]["observedGeneration"] == 2
 
 
-async def test_waiting_for_an_object_to_come_and_to_go(world: World) -> None:
+async def test_a_wait_ends_when_an_object_appears_or_disappears(world: World) -> None:
     client = client_of(world)
     key = Request("w", world.namespace)
     with pytest.raises(TimeoutError, match="the object does not exist"):

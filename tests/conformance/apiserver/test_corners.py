@@ -1,4 +1,4 @@
-"""Odd corners that controllers meet."""
+"""Rare cases that controllers meet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     ids=str,
 )
 @pytest.mark.parametrize("plural", ["widgets", "configmaps"])
-async def test_metadata_that_breaks_its_rules_is_invalid(
+async def test_metadata_that_violates_its_rules_is_invalid(
     world: World, plural: str, metadata: dict[str, object]
 ) -> None:
     manifest = world.manifest(plural, "w", metadata=metadata)
@@ -32,13 +32,13 @@ async def test_metadata_that_breaks_its_rules_is_invalid(
     assert f"metadata.{key}" in answer.body["details"]["causes"][0]["field"]
 
 
-async def test_labels_must_be_texts(world: World) -> None:
+async def test_labels_must_be_strings(world: World) -> None:
     manifest = world.manifest("widgets", "w", metadata={"labels": {"a": 1}})
     answer = await world.ask("POST", world.path("widgets"), manifest)
     assert answer.status == 400
 
 
-async def test_exact_version_shows_the_past(world: World) -> None:
+async def test_an_exact_version_shows_the_past(world: World) -> None:
     await world.make("configmaps", "a")
     then = await world.ask("GET", world.path("configmaps"))
     await world.make("configmaps", "b")
@@ -55,15 +55,15 @@ async def test_match_without_a_version_is_refused(world: World) -> None:
     assert answer.status == 422
 
 
-async def test_list_of_any_version_with_a_limit(world: World) -> None:
+async def test_a_list_of_any_version_can_have_a_limit(world: World) -> None:
     for name in "abc":
         await world.make("configmaps", name)
     answer = await world.ask("GET", world.path("configmaps"), limit="2", resourceVersion="0")
     found = [one["metadata"]["name"] for one in answer.body["items"]]
-    assert found in (["a", "b"], ["a", "b", "c"]), "memory may ignore the limit"
+    assert found in (["a", "b"], ["a", "b", "c"]), "the watch cache can ignore the limit"
 
 
-async def test_limit_that_is_not_a_number_is_a_bad_request(world: World) -> None:
+async def test_a_limit_that_is_not_a_number_is_a_bad_request(world: World) -> None:
     answer = await world.ask("GET", world.path("configmaps"), limit="x")
     assert answer.status == 400
 
@@ -75,7 +75,7 @@ async def test_one_object_is_watched_by_its_name(world: World) -> None:
     assert [one["object"]["metadata"]["name"] for one in events] == ["b"]
 
 
-async def test_apply_of_a_deleted_object_makes_another(world: World) -> None:
+async def test_apply_of_a_deleted_object_creates_another_one(world: World) -> None:
     first = await world.apply("me", "configmaps", "m", data={"a": "1"})
     await world.ask("DELETE", world.path("configmaps", "m"))
     second = await world.apply("me", "configmaps", "m", data={"a": "1"})
@@ -94,7 +94,7 @@ async def test_apply_with_the_uid_of_a_deleted_object_is_a_conflict(world: World
     assert other.status == 422, "it cannot be changed"
 
 
-async def test_status_of_a_deployment_is_kept_by_its_subresource(world: World) -> None:
+async def test_status_of_a_deployment_is_stored_by_its_subresource(world: World) -> None:
     spec = {
         "replicas": 1,
         "selector": {"matchLabels": {"app": "a"}},
@@ -115,7 +115,7 @@ async def test_status_of_a_deployment_is_kept_by_its_subresource(world: World) -
     assert ignored.body["metadata"]["resourceVersion"] == answer.body["metadata"]["resourceVersion"]
 
 
-async def test_post_to_an_object_is_not_allowed(world: World) -> None:
+async def test_a_post_to_an_object_is_not_allowed(world: World) -> None:
     await world.make("configmaps", "m")
     manifest = world.manifest("configmaps", "m")
     answer = await world.ask("POST", world.path("configmaps", "m"), manifest)
@@ -123,20 +123,20 @@ async def test_post_to_an_object_is_not_allowed(world: World) -> None:
     assert answer.body["reason"] == "MethodNotAllowed"
 
 
-async def test_patch_of_a_collection_is_not_allowed(world: World) -> None:
+async def test_a_patch_of_a_collection_is_not_allowed(world: World) -> None:
     answer = await world.ask(
         "PATCH", world.path("configmaps"), {}, kind="application/merge-patch+json"
     )
     assert answer.status == 405
 
 
-async def test_unknown_subresource_is_not_found(world: World) -> None:
+async def test_an_unknown_subresource_is_not_found(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.ask("GET", world.path("widgets", "w", "nothing"))
     assert answer.status == 404
 
 
-async def test_large_object_comes_through_a_watch_in_one_line(world: World) -> None:
+async def test_a_large_object_is_one_line_of_a_watch(world: World) -> None:
     listed = await world.ask("GET", world.path("configmaps"))
     await world.make("configmaps", "big", data={"x": "y" * 900_000})
     version = listed.body["metadata"]["resourceVersion"]
@@ -144,14 +144,14 @@ async def test_large_object_comes_through_a_watch_in_one_line(world: World) -> N
     assert len(event["object"]["data"]["x"]) == 900_000
 
 
-async def test_deletion_answers_with_the_object_while_it_is_held(world: World) -> None:
+async def test_a_deletion_answers_with_the_object_while_it_has_finalizers(world: World) -> None:
     await world.make("widgets", "w", metadata={"finalizers": ["a.b/c"]})
     answer = await world.ask("DELETE", world.path("widgets", "w"))
     assert answer.body["kind"] == "Widget"
     await world.patch("widgets", "w", {"metadata": {"finalizers": None}})
 
 
-async def test_last_finalizer_goes_by_apply(world: World) -> None:
+async def test_apply_can_remove_the_last_finalizer(world: World) -> None:
     await world.apply(
         "me", "widgets", "w", spec={"colour": "red"}, metadata={"finalizers": ["a.b/c"]}
     )
@@ -161,7 +161,7 @@ async def test_last_finalizer_goes_by_apply(world: World) -> None:
     assert (await world.ask("GET", world.path("widgets", "w"))).status == 404
 
 
-async def test_apply_of_an_object_that_goes_may_not_add_a_finalizer(world: World) -> None:
+async def test_apply_cannot_add_a_finalizer_to_an_object_being_deleted(world: World) -> None:
     await world.make("widgets", "w", metadata={"finalizers": ["a.b/c"]})
     await world.ask("DELETE", world.path("widgets", "w"))
     answer = await world.apply("me", "widgets", "w", metadata={"finalizers": ["d.e/f"]})
@@ -169,7 +169,7 @@ async def test_apply_of_an_object_that_goes_may_not_add_a_finalizer(world: World
     await world.patch("widgets", "w", {"metadata": {"finalizers": None}})
 
 
-async def test_update_sees_owners_of_fields_from_the_status_apart(world: World) -> None:
+async def test_an_update_has_separate_owners_for_fields_of_the_status(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.patch(
         "widgets", "w", {"status": {"ready": 1}}, sub="status", fieldManager="me"

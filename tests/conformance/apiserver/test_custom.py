@@ -25,7 +25,7 @@ async def _refused(world: World, **spec: Any) -> Any:
     return details["causes"]
 
 
-async def test_defaults_are_filled_in(world: World) -> None:
+async def test_defaults_are_added(world: World) -> None:
     made = await world.make(
         "widgets", "w", spec={"colour": "red", "parts": [{"name": "a"}, {"name": "b", "weight": 1}]}
     )
@@ -36,7 +36,7 @@ async def test_defaults_are_filled_in(world: World) -> None:
     }
 
 
-async def test_null_gives_way_to_the_default_unless_it_may_be(world: World) -> None:
+async def test_null_is_replaced_by_the_default_unless_the_field_is_nullable(world: World) -> None:
     made = await world.make("widgets", "w", spec={"colour": "red", "size": None, "label": None})
     assert made["spec"]["size"] == 1
     assert made["spec"]["label"] is None
@@ -62,7 +62,7 @@ async def test_unknown_fields_are_pruned(world: World) -> None:
     assert "more" not in made
 
 
-async def test_unknown_fields_are_refused_when_asked(world: World) -> None:
+async def test_unknown_fields_are_refused_on_request(world: World) -> None:
     manifest = world.manifest("widgets", "w", spec={"colour": "red", "unknown": 1})
     answer = await world.ask("POST", world.path("widgets"), manifest, fieldValidation="Strict")
     assert answer.status == 400
@@ -95,7 +95,7 @@ async def test_unknown_fields_are_refused_when_asked(world: World) -> None:
         ({"port": True}, "spec.port", "FieldValueTypeInvalid", "must be of type integer"),
     ],
 )
-async def test_what_breaks_the_schema_is_refused(
+async def test_an_object_that_violates_the_schema_is_refused(
     world: World, spec: dict[str, Any], field: str, reason: str, words: str
 ) -> None:
     causes = await _refused(world, **spec)
@@ -104,7 +104,7 @@ async def test_what_breaks_the_schema_is_refused(
     assert any(words in one["message"] for one in found), found
 
 
-async def test_missing_required_field_is_named(world: World) -> None:
+async def test_a_missing_required_field_is_named(world: World) -> None:
     manifest = world.manifest("widgets", "w", spec={})
     answer = await world.ask("POST", world.path("widgets"), manifest)
     assert answer.status == 422
@@ -112,14 +112,14 @@ async def test_missing_required_field_is_named(world: World) -> None:
     assert ("spec.colour", "FieldValueRequired") in causes
 
 
-async def test_patches_are_judged_too(world: World) -> None:
+async def test_patches_are_also_validated(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.patch("widgets", "w", {"spec": {"size": 10}})
     assert answer.status == 422
     assert (await world.read("widgets", "w"))["spec"]["size"] == 1
 
 
-async def test_status_is_judged_by_its_subresource(world: World) -> None:
+async def test_status_is_validated_by_its_subresource(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.patch("widgets", "w", {"status": {"ready": "x"}}, sub="status")
     assert answer.status == 422
@@ -128,7 +128,7 @@ async def test_status_is_judged_by_its_subresource(world: World) -> None:
     assert answer.status == 422
 
 
-async def test_names_of_both_may_be_a_number_or_a_text(world: World) -> None:
+async def test_int_or_string_fields_accept_a_number_and_a_string(world: World) -> None:
     for name, port in (("a", 80), ("b", "http")):
         made = await world.make("widgets", name, spec={"colour": "red", "port": port})
         assert made["spec"]["port"] == port

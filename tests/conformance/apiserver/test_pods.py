@@ -1,4 +1,4 @@
-"""Logs, commands and ports of pods, through both servers to what answers for a node."""
+"""Logs, commands and ports of pods, through both servers to the simulated node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def pods_of(world: World) -> tuple[Pods, Request]:
     return client_of(world).pods, Request("p", world.namespace)
 
 
-async def test_logs(world: World) -> None:
+async def test_logs_are_read(world: World) -> None:
     async with kubelet.serving(world, "p"):
         pods, pod = await pods_of(world)
         assert [line async for line in pods.logs(pod)] == ["one", "two", "three"]
@@ -35,18 +35,18 @@ async def test_logs(world: World) -> None:
                 [line async for line in pods.logs(Request("q", world.namespace))]
 
 
-async def test_commands(world: World) -> None:
+async def test_commands_are_executed(world: World) -> None:
     async with kubelet.serving(world, "p"):
         pods, pod = await pods_of(world)
         done = await pods.execute(pod, ["echo", "a b", "c"], container="c")
         assert (done.code, done.output, done.errors) == (0, b"a b c", b"warned")
         assert (await pods.execute(pod, ["false"])).code == 3
-        if world.is_double:  # a real server turns version 5 into SPDY, which a kubelet speaks
+        if world.is_double:  # a real server converts version 5 to SPDY, which a kubelet supports
             given = b"x" * 100_000
             assert (await pods.execute(pod, ["cat"], stdin=given)).output == given
 
 
-async def test_ports(world: World) -> None:
+async def test_ports_are_forwarded(world: World) -> None:
     async with kubelet.serving(world, "p"):
         pods, pod = await pods_of(world)
         async with pods.forward(pod, 8080) as pipe:
@@ -57,7 +57,7 @@ async def test_ports(world: World) -> None:
                 await pipe.read()
 
 
-async def test_pod_without_a_node(world: World) -> None:
+async def test_a_pod_without_a_node_has_no_logs(world: World) -> None:
     await make_pod(world)
     pods, pod = client_of(world).pods, Request("p", world.namespace)
     assert [line async for line in pods.logs(pod)] == []

@@ -1,4 +1,4 @@
-"""Reading one object and many: versions, pages, selectors, forms."""
+"""Reading one object and several: versions, pages, selectors, formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def names(answer: Any) -> list[str]:
     return [one["metadata"]["name"] for one in answer.body["items"]]
 
 
-async def test_missing_object_is_a_status_that_names_it(world: World) -> None:
+async def test_a_missing_object_is_a_status_that_names_it(world: World) -> None:
     answer = await world.ask("GET", world.path("widgets", "w"))
     assert answer.status == 404
     assert answer.body == {
@@ -34,18 +34,18 @@ async def test_missing_object_is_a_status_that_names_it(world: World) -> None:
     }
 
 
-async def test_missing_object_of_the_core_has_no_group(world: World) -> None:
+async def test_a_missing_object_of_the_core_group_has_no_group(world: World) -> None:
     answer = await world.ask("GET", world.path("configmaps", "w"))
     assert answer.body["message"] == 'configmaps "w" not found'
     assert answer.body["details"] == {"name": "w", "kind": "configmaps"}
 
 
-async def test_path_of_no_kind_is_not_found_in_plain_text(world: World) -> None:
+async def test_an_unknown_path_is_not_found_in_plain_text(world: World) -> None:
     answer = await world.ask("GET", "/apis/tests.example.com/v1/nothings")
     assert (answer.status, answer.body) == (404, "404 page not found\n")
 
 
-async def test_new_object_has_what_the_server_gives(world: World) -> None:
+async def test_a_new_object_has_the_fields_that_the_server_sets(world: World) -> None:
     made = await world.make("widgets", "w")
     metadata = made["metadata"]
     assert metadata["namespace"] == world.namespace
@@ -64,7 +64,9 @@ async def test_configmaps_have_no_generation(world: World) -> None:
     assert made["kind"] == "ConfigMap"
 
 
-async def test_list_is_sorted_by_name_and_items_of_the_core_have_no_kind(world: World) -> None:
+async def test_a_list_is_sorted_by_name_and_items_of_the_core_group_have_no_kind(
+    world: World,
+) -> None:
     for name in ("b", "c", "a"):
         await world.make("configmaps", name)
     answer = await world.ask("GET", world.path("configmaps"))
@@ -84,13 +86,13 @@ async def test_items_of_custom_kinds_have_their_kind(world: World) -> None:
     assert (one["apiVersion"], one["kind"]) == ("tests.example.com/v1", "Widget")
 
 
-async def test_empty_list_has_items(world: World) -> None:
+async def test_an_empty_list_has_items(world: World) -> None:
     answer = await world.ask("GET", world.path("widgets"))
     assert answer.status == 200
     assert answer.body["items"] == []
 
 
-async def test_pages_hold_what_there_was_when_the_first_was_read(world: World) -> None:
+async def test_pages_show_the_state_of_the_first_one(world: World) -> None:
     for name in "abcde":
         await world.make("configmaps", name)
     first = await world.ask("GET", world.path("configmaps"), limit="2")
@@ -106,10 +108,10 @@ async def test_pages_hold_what_there_was_when_the_first_was_read(world: World) -
     assert "continue" not in third.body["metadata"]
     assert "remainingItemCount" not in third.body["metadata"]
     versions = {page.body["metadata"]["resourceVersion"] for page in (first, second, third)}
-    assert len(versions) == 1, "all pages show one moment"
+    assert len(versions) == 1, "all pages show one state"
 
 
-async def test_page_with_a_selector_does_not_count_what_remains(world: World) -> None:
+async def test_a_page_with_a_selector_does_not_count_the_remaining_items(world: World) -> None:
     for name in "abc":
         await world.make("configmaps", name, metadata={"labels": {"x": "y"}})
     answer = await world.ask("GET", world.path("configmaps"), limit="2", labelSelector="x=y")
@@ -117,13 +119,13 @@ async def test_page_with_a_selector_does_not_count_what_remains(world: World) ->
     assert "remainingItemCount" not in answer.body["metadata"]
 
 
-async def test_token_that_makes_no_sense_is_a_bad_request(world: World) -> None:
+async def test_an_invalid_token_is_a_bad_request(world: World) -> None:
     answer = await world.ask("GET", world.path("configmaps"), limit="2", **{"continue": "nonsense"})
     assert answer.status == 400
     assert answer.body["reason"] == "BadRequest"
 
 
-async def test_token_expires_when_its_moment_is_forgotten(world: World) -> None:
+async def test_a_token_expires_when_its_state_is_compacted(world: World) -> None:
     for name in "abc":
         await world.make("configmaps", name)
     first = await world.ask("GET", world.path("configmaps"), limit="2")
@@ -140,14 +142,14 @@ async def test_token_expires_when_its_moment_is_forgotten(world: World) -> None:
 
 
 @pytest.mark.parametrize("version", ["0", "", None])
-async def test_list_may_be_asked_at_any_version(world: World, version: str | None) -> None:
+async def test_a_list_can_have_any_version(world: World, version: str | None) -> None:
     await world.make("configmaps", "a")
     params = {} if version is None else {"resourceVersion": version}
     answer = await world.ask("GET", world.path("configmaps"), **params)
     assert answer.status == 200
 
 
-async def test_list_at_least_as_new_as_an_own_write_has_it(world: World) -> None:
+async def test_a_list_that_is_at_least_as_new_as_an_own_write_has_it(world: World) -> None:
     made = await world.make("configmaps", "a")
     version = made["metadata"]["resourceVersion"]
     answer = await world.ask("GET", world.path("configmaps"), resourceVersion=version)
@@ -155,7 +157,7 @@ async def test_list_at_least_as_new_as_an_own_write_has_it(world: World) -> None
     assert int(answer.body["metadata"]["resourceVersion"]) >= int(version)
 
 
-async def test_list_from_the_future_times_out_with_its_cause(world: World) -> None:
+async def test_a_list_from_the_future_times_out_with_its_cause(world: World) -> None:
     answer = await world.ask("GET", world.path("configmaps"), resourceVersion="99999999")
     assert answer.status == 504
     assert answer.body["reason"] == "Timeout"
@@ -165,7 +167,7 @@ async def test_list_from_the_future_times_out_with_its_cause(world: World) -> No
     assert answer.body["details"]["retryAfterSeconds"] == 1
 
 
-async def test_version_that_is_not_a_number_is_refused(world: World) -> None:
+async def test_a_version_that_is_not_a_number_is_refused(world: World) -> None:
     answer = await world.ask("GET", world.path("configmaps"), resourceVersion="x")
     assert answer.status == 400
 
@@ -181,7 +183,9 @@ async def test_version_that_is_not_a_number_is_refused(world: World) -> None:
         ("app", ["a", "b", "c"]),
     ],
 )
-async def test_labels_select(world: World, selector: str, expected: list[str]) -> None:
+async def test_a_list_is_selected_by_labels(
+    world: World, selector: str, expected: list[str]
+) -> None:
     for name, labels in {
         "a": {"app": "web"},
         "b": {"app": "web", "tier": "1"},
@@ -193,7 +197,7 @@ async def test_labels_select(world: World, selector: str, expected: list[str]) -
     assert names(answer) == expected
 
 
-async def test_label_selector_that_cannot_be_read_is_a_bad_request(world: World) -> None:
+async def test_an_invalid_label_selector_is_a_bad_request(world: World) -> None:
     answer = await world.ask("GET", world.path("configmaps"), labelSelector="a in b")
     assert answer.status == 400
     assert answer.body["reason"] == "BadRequest"
@@ -209,28 +213,30 @@ async def test_label_selector_that_cannot_be_read_is_a_bad_request(world: World)
         ("spec.colour!=red,metadata.name!=c", ["a"]),
     ],
 )
-async def test_fields_select(world: World, selector: str, expected: list[str]) -> None:
+async def test_a_list_is_selected_by_fields(
+    world: World, selector: str, expected: list[str]
+) -> None:
     for name, colour in {"a": "green", "b": "red", "c": "blue"}.items():
         await world.make("widgets", name, spec={"colour": colour})
     answer = await world.ask("GET", world.path("widgets"), fieldSelector=selector)
     assert names(answer) == expected
 
 
-async def test_field_that_cannot_be_selected_is_a_bad_request(world: World) -> None:
+async def test_an_unsupported_field_selector_is_a_bad_request(world: World) -> None:
     answer = await world.ask("GET", world.path("widgets"), fieldSelector="spec.size=1")
     assert answer.status == 400
     assert answer.body["reason"] == "BadRequest"
     assert "field label not supported: spec.size" in answer.body["message"]
 
 
-async def test_namespace_as_field_selects_from_all_of_them(world: World) -> None:
+async def test_a_namespace_can_be_selected_as_a_field(world: World) -> None:
     await world.make("configmaps", "a")
     selector = f"metadata.namespace={world.namespace}"
     answer = await world.ask("GET", "/api/v1/configmaps", fieldSelector=selector)
     assert names(answer) == ["a"]
 
 
-async def test_metadata_only_of_one_object(world: World) -> None:
+async def test_metadata_of_one_object_is_read_alone(world: World) -> None:
     made = await world.make("widgets", "a", metadata={"labels": {"x": "y"}})
     answer = await world.ask("GET", world.path("widgets", "a"), accept=PARTIAL)
     assert answer.body["kind"] == "PartialObjectMetadata"
@@ -239,7 +245,7 @@ async def test_metadata_only_of_one_object(world: World) -> None:
     assert answer.body["metadata"]["uid"] == made["metadata"]["uid"]
 
 
-async def test_metadata_only_of_many(world: World) -> None:
+async def test_metadata_of_a_list_is_read_alone(world: World) -> None:
     await world.make("widgets", "a")
     answer = await world.ask("GET", world.path("widgets"), accept=PARTIAL_LIST)
     assert answer.body["kind"] == "PartialObjectMetadataList"
@@ -249,7 +255,7 @@ async def test_metadata_only_of_many(world: World) -> None:
     assert one["metadata"]["name"] == "a"
 
 
-async def test_table_shows_the_columns_of_the_kind(world: World) -> None:
+async def test_a_table_has_the_columns_of_the_kind(world: World) -> None:
     await world.make("widgets", "a", spec={"colour": "red", "size": 3})
     answer = await world.ask("GET", world.path("widgets"), accept=TABLE)
     assert answer.body["kind"] == "Table"
@@ -260,7 +266,7 @@ async def test_table_shows_the_columns_of_the_kind(world: World) -> None:
     assert row["object"]["kind"] == "PartialObjectMetadata"
 
 
-async def test_discovery_knows_kinds_and_their_subresources(world: World) -> None:
+async def test_discovery_has_kinds_and_their_subresources(world: World) -> None:
     widgets = await world.cluster.resource("tests.example.com/v1", "Widget")
     assert (widgets.plural, widgets.namespaced) == ("widgets", True)
     assert widgets.subresources == {"status", "scale"}
@@ -272,7 +278,7 @@ async def test_discovery_knows_kinds_and_their_subresources(world: World) -> Non
     assert {"get", "list", "watch", "create", "update", "patch", "delete"} <= maps.verbs
 
 
-async def test_discovery_without_aggregation(world: World) -> None:
+async def test_discovery_without_aggregation_is_supported(world: World) -> None:
     answer = await world.ask("GET", "/apis/tests.example.com/v1")
     assert answer.body["kind"] == "APIResourceList"
     assert answer.body["groupVersion"] == "tests.example.com/v1"
@@ -283,7 +289,7 @@ async def test_discovery_without_aggregation(world: World) -> None:
     assert listed["widgets/scale"]["kind"] == "Scale"
 
 
-async def test_version_of_the_server(world: World) -> None:
+async def test_the_server_has_a_version(world: World) -> None:
     found = await world.cluster.version()
     assert found["major"] == "1"
     assert found["gitVersion"].startswith("v1.")

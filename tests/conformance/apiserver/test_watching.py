@@ -24,7 +24,7 @@ async def now(world: World, plural: str = "configmaps") -> str:
     return version
 
 
-async def test_watch_tells_what_happened_after_a_version(world: World) -> None:
+async def test_a_watch_has_the_events_after_a_version(world: World) -> None:
     await world.make("configmaps", "before")
     version = await now(world)
     await world.make("configmaps", "a", data={"x": "1"})
@@ -39,7 +39,7 @@ async def test_watch_tells_what_happened_after_a_version(world: World) -> None:
     assert all(one["object"]["kind"] == "ConfigMap" for one in events)
 
 
-async def test_watch_tells_what_happens(world: World) -> None:
+async def test_a_watch_has_new_events(world: World) -> None:
     version = await now(world)
     watching = asyncio.ensure_future(world.events("configmaps", resourceVersion=version, seconds=2))
     await asyncio.sleep(0.3)
@@ -48,7 +48,7 @@ async def test_watch_tells_what_happens(world: World) -> None:
 
 
 @pytest.mark.parametrize("version", ["0", None])
-async def test_watch_without_a_version_begins_with_what_is_there(
+async def test_a_watch_without_a_version_begins_with_existing_objects(
     world: World, version: str | None
 ) -> None:
     await world.make("configmaps", "a")
@@ -59,7 +59,7 @@ async def test_watch_without_a_version_begins_with_what_is_there(
     assert sorted(told(events)) == [("ADDED", "a"), ("ADDED", "b")]
 
 
-async def test_watch_of_a_forgotten_version_is_an_error_event(world: World) -> None:
+async def test_a_watch_of_a_compacted_version_is_an_error_event(world: World) -> None:
     [event] = await world.events("widgets", resourceVersion="1")
     assert event["type"] == "ERROR"
     assert event["object"]["kind"] == "Status"
@@ -67,7 +67,7 @@ async def test_watch_of_a_forgotten_version_is_an_error_event(world: World) -> N
     assert event["object"]["reason"] == "Expired"
 
 
-async def test_client_raises_gone_for_a_forgotten_version(world: World) -> None:
+async def test_the_client_raises_gone_for_a_compacted_version(world: World) -> None:
     resource = await world.cluster.resource("tests.example.com/v1", "Widget")
     with pytest.raises(Gone):
         async for _ in world.cluster.watch(
@@ -76,7 +76,7 @@ async def test_client_raises_gone_for_a_forgotten_version(world: World) -> None:
             pass
 
 
-async def test_selector_makes_objects_come_and_go(world: World) -> None:
+async def test_a_selector_adds_and_deletes_objects_in_a_watch(world: World) -> None:
     version = await now(world)
     await world.make("configmaps", "a", metadata={"labels": {"x": "1"}})
     await world.patch("configmaps", "a", {"metadata": {"labels": {"x": "2"}}})
@@ -86,11 +86,11 @@ async def test_selector_makes_objects_come_and_go(world: World) -> None:
     events = await world.events("configmaps", resourceVersion=version, labelSelector="x=1")
     assert told(events) == [("ADDED", "a"), ("DELETED", "a"), ("ADDED", "a"), ("MODIFIED", "a")]
     gone = events[1]["object"]["metadata"]
-    assert gone["labels"] == {"x": "1"}, "as it was when it was last selected"
+    assert gone["labels"] == {"x": "1"}, "the last selected state"
     assert int(gone["resourceVersion"]) > int(events[0]["object"]["metadata"]["resourceVersion"])
 
 
-async def test_field_selector_holds_for_watches(world: World) -> None:
+async def test_field_selectors_apply_to_watches(world: World) -> None:
     version = await now(world)
     for name in ("a", "b"):
         await world.make("configmaps", name)
@@ -100,7 +100,7 @@ async def test_field_selector_holds_for_watches(world: World) -> None:
     assert told(events) == [("ADDED", "b")]
 
 
-async def test_watch_sees_its_namespace_only(world: World) -> None:
+async def test_a_watch_only_sees_its_namespace(world: World) -> None:
     version = await now(world)
     other = f"{world.namespace}-other"
     if not world.is_double:
@@ -116,7 +116,7 @@ async def test_watch_sees_its_namespace_only(world: World) -> None:
     assert told(events) == [("ADDED", "a")]
 
 
-async def test_bookmark_ends_the_initial_events(world: World) -> None:
+async def test_a_bookmark_ends_the_initial_events(world: World) -> None:
     await world.make("widgets", "a")
     await world.make("widgets", "b")
     events = await world.events(
@@ -134,15 +134,15 @@ async def test_bookmark_ends_the_initial_events(world: World) -> None:
     assert mark["object"]["kind"] == "Widget"
 
 
-async def test_initial_events_need_their_match(world: World) -> None:
+async def test_initial_events_need_a_version_match(world: World) -> None:
     [answer] = await world.events("widgets", sendInitialEvents="true")
     assert answer["type"] == "HTTP 422"
 
 
-async def test_watch_that_is_about_to_end_sends_a_bookmark(world: World) -> None:
+async def test_a_watch_that_is_about_to_end_sends_a_bookmark(world: World) -> None:
     version = await now(world)
     await world.make("configmaps", "a")
-    # A real one looks once in a while, and two seconds before the end; a busy one may be late.
+    # A real server checks periodically, and two seconds before the end; a busy one can be late.
     for _ in range(5):
         events = await world.events(
             "configmaps",
@@ -159,7 +159,7 @@ async def test_watch_that_is_about_to_end_sends_a_bookmark(world: World) -> None
     assert mark["kind"] == "ConfigMap"
 
 
-async def test_metadata_only_watch(world: World) -> None:
+async def test_a_watch_can_be_for_metadata_only(world: World) -> None:
     version = await now(world, "widgets")
     await world.make("widgets", "a")
     resource = await world.cluster.resource("tests.example.com/v1", "Widget")
@@ -177,10 +177,10 @@ async def test_metadata_only_watch(world: World) -> None:
     assert (one["apiVersion"], one["kind"]) == ("meta.k8s.io/v1", "PartialObjectMetadata")
 
 
-async def test_status_change_is_an_event(world: World) -> None:
+async def test_a_status_change_is_an_event(world: World) -> None:
     await world.make("widgets", "a")
     version = await now(world, "widgets")
     await world.patch("widgets", "a", {"status": {"ready": 1}}, sub="status")
     await world.patch("widgets", "a", {"status": {"ready": 1}}, sub="status")
     events = await world.events("widgets", resourceVersion=version)
-    assert told(events) == [("MODIFIED", "a")], "a write that changes nothing is none"
+    assert told(events) == [("MODIFIED", "a")], "a write without a change is not an event"

@@ -20,7 +20,7 @@ DEPLOYMENT = {
 }
 
 
-async def test_second_of_a_name_exists_already(world: World) -> None:
+async def test_a_second_object_with_the_same_name_already_exists(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.ask("POST", world.path("widgets"), world.manifest("widgets", "w"))
     assert answer.status == 409
@@ -29,7 +29,7 @@ async def test_second_of_a_name_exists_already(world: World) -> None:
     assert answer.body["details"] == {"name": "w", "group": "tests.example.com", "kind": "widgets"}
 
 
-async def test_name_is_made_from_its_beginning(world: World) -> None:
+async def test_a_name_is_generated_from_its_prefix(world: World) -> None:
     manifest = world.manifest("configmaps", "")
     manifest["metadata"] = {"generateName": "m-"}
     one = await world.ask("POST", world.path("configmaps"), manifest)
@@ -42,7 +42,7 @@ async def test_name_is_made_from_its_beginning(world: World) -> None:
     assert one.body["metadata"]["generateName"] == "m-"
 
 
-async def test_object_without_any_name_is_invalid(world: World) -> None:
+async def test_an_object_without_a_name_is_invalid(world: World) -> None:
     manifest = world.manifest("configmaps", "")
     manifest["metadata"] = {}
     answer = await world.ask("POST", world.path("configmaps"), manifest)
@@ -51,7 +51,7 @@ async def test_object_without_any_name_is_invalid(world: World) -> None:
     assert answer.body["details"]["causes"][0]["field"] == "metadata.name"
 
 
-async def test_name_that_cannot_be_one_is_invalid(world: World) -> None:
+async def test_an_invalid_name_is_refused(world: World) -> None:
     answer = await world.ask("POST", world.path("widgets"), world.manifest("widgets", "Not_A"))
     assert answer.status == 422
     [cause] = answer.body["details"]["causes"]
@@ -59,27 +59,27 @@ async def test_name_that_cannot_be_one_is_invalid(world: World) -> None:
     assert cause["reason"] == "FieldValueInvalid"
 
 
-async def test_other_namespace_than_the_path_says_is_a_bad_request(world: World) -> None:
+async def test_a_namespace_that_differs_from_the_path_is_a_bad_request(world: World) -> None:
     manifest = world.manifest("widgets", "w", metadata={"namespace": "elsewhere"})
     answer = await world.ask("POST", world.path("widgets"), manifest)
     assert answer.status == 400
     assert answer.body["reason"] == "BadRequest"
 
 
-async def test_other_kind_than_the_path_says_is_invalid(world: World) -> None:
+async def test_a_kind_that_differs_from_the_path_is_invalid(world: World) -> None:
     manifest = world.manifest("gadgets", "w")
     answer = await world.ask("POST", world.path("widgets"), manifest)
     assert answer.status == 422
     assert answer.body["details"]["causes"][0]["field"] == "kind"
 
 
-async def test_body_that_is_not_json_is_a_bad_request(world: World) -> None:
+async def test_a_body_that_is_not_json_is_a_bad_request(world: World) -> None:
     answer = await world.ask("POST", world.path("widgets"), b"{")
     assert answer.status == 400
     assert answer.body["kind"] == "Status"
 
 
-async def test_what_the_server_gives_cannot_be_chosen(world: World) -> None:
+async def test_fields_that_the_server_sets_cannot_be_chosen(world: World) -> None:
     chosen = {
         "uid": "mine",
         "creationTimestamp": "2001-01-01T00:00:00Z",
@@ -94,14 +94,14 @@ async def test_what_the_server_gives_cannot_be_chosen(world: World) -> None:
     assert "deletionTimestamp" not in metadata
 
 
-async def test_new_object_must_not_have_a_version(world: World) -> None:
+async def test_a_new_object_must_not_have_a_version(world: World) -> None:
     manifest = world.manifest("widgets", "w", metadata={"resourceVersion": "5"})
     answer = await world.ask("POST", world.path("widgets"), manifest)
     assert answer.status == 500
     assert "resourceVersion should not be set on objects to be created" in answer.body["message"]
 
 
-async def test_replace_needs_the_version_that_was_read(world: World) -> None:
+async def test_a_replacement_needs_the_current_version(world: World) -> None:
     made = await world.make("widgets", "w")
     changed = copy.deepcopy(made)
     changed["spec"]["size"] = 3
@@ -118,7 +118,7 @@ async def test_replace_needs_the_version_that_was_read(world: World) -> None:
     assert again.body["details"] == {"name": "w", "group": "tests.example.com", "kind": "widgets"}
 
 
-async def test_replace_of_a_custom_object_without_version_is_invalid(world: World) -> None:
+async def test_a_replacement_of_a_custom_object_without_a_version_is_invalid(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.ask(
         "PUT", world.path("widgets", "w"), world.manifest("widgets", "w", spec={"colour": "red"})
@@ -129,7 +129,7 @@ async def test_replace_of_a_custom_object_without_version_is_invalid(world: Worl
     assert "must be specified for an update" in cause["message"]
 
 
-async def test_replace_of_a_configmap_without_version_wins(world: World) -> None:
+async def test_a_replacement_of_a_configmap_without_a_version_is_written(world: World) -> None:
     await world.make("configmaps", "m", data={"a": "1"})
     answer = await world.ask(
         "PUT", world.path("configmaps", "m"), world.manifest("configmaps", "m", data={"b": "2"})
@@ -138,20 +138,20 @@ async def test_replace_of_a_configmap_without_version_wins(world: World) -> None
     assert answer.body["data"] == {"b": "2"}
 
 
-async def test_replace_of_what_is_not_there_is_not_found(world: World) -> None:
+async def test_a_replacement_of_a_missing_object_is_not_found(world: World) -> None:
     manifest = world.manifest("widgets", "w", metadata={"resourceVersion": "5"})
     answer = await world.ask("PUT", world.path("widgets", "w"), manifest)
     assert answer.status == 404
 
 
-async def test_replace_under_another_name_is_a_bad_request(world: World) -> None:
+async def test_a_replacement_with_another_name_is_a_bad_request(world: World) -> None:
     made = await world.make("configmaps", "m")
     made["metadata"]["name"] = "n"
     answer = await world.ask("PUT", world.path("configmaps", "m"), made)
     assert answer.status == 400
 
 
-async def test_replace_of_another_incarnation_is_a_conflict(world: World) -> None:
+async def test_a_replacement_with_another_uid_is_a_conflict(world: World) -> None:
     made = await world.make("configmaps", "m")
     made["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000"
     del made["metadata"]["resourceVersion"]
@@ -160,7 +160,7 @@ async def test_replace_of_another_incarnation_is_a_conflict(world: World) -> Non
     assert "Precondition failed: UID in precondition" in answer.body["message"]
 
 
-async def test_write_that_changes_nothing_makes_no_version(world: World) -> None:
+async def test_a_write_without_changes_creates_no_version(world: World) -> None:
     made = await world.make("configmaps", "m", data={"a": "1"})
     answer = await world.ask("PUT", world.path("configmaps", "m"), made)
     assert answer.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
@@ -168,7 +168,7 @@ async def test_write_that_changes_nothing_makes_no_version(world: World) -> None
     assert answer.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
-async def test_merge_patch_merges_maps_replaces_lists_and_deletes_by_null(world: World) -> None:
+async def test_a_merge_patch_merges_maps_replaces_lists_and_deletes_with_null(world: World) -> None:
     await world.make(
         "widgets", "w", spec={"colour": "red", "steps": ["a", "b"], "names": {"x": "1", "y": "2"}}
     )
@@ -181,7 +181,7 @@ async def test_merge_patch_merges_maps_replaces_lists_and_deletes_by_null(world:
     assert answer.body["metadata"]["generation"] == 2
 
 
-async def test_merge_patch_with_an_old_version_is_a_conflict(world: World) -> None:
+async def test_a_merge_patch_with_an_old_version_is_a_conflict(world: World) -> None:
     made = await world.make("widgets", "w")
     await world.patch("widgets", "w", {"spec": {"size": 2}})
     patch = {"metadata": {"resourceVersion": made["metadata"]["resourceVersion"]}}
@@ -191,7 +191,7 @@ async def test_merge_patch_with_an_old_version_is_a_conflict(world: World) -> No
 
 
 @pytest.mark.parametrize("plural", ["widgets", "configmaps"])
-async def test_uid_cannot_be_patched(world: World, plural: str) -> None:
+async def test_the_uid_cannot_be_patched(world: World, plural: str) -> None:
     await world.make(plural, "w")
     answer = await world.patch(plural, "w", {"metadata": {"uid": "other"}})
     assert answer.status == 422
@@ -199,12 +199,12 @@ async def test_uid_cannot_be_patched(world: World, plural: str) -> None:
     assert answer.body["details"]["causes"][0]["message"].endswith("field is immutable")
 
 
-async def test_patch_of_what_is_not_there_is_not_found(world: World) -> None:
+async def test_a_patch_of_a_missing_object_is_not_found(world: World) -> None:
     answer = await world.patch("widgets", "w", {"spec": {"size": 3}})
     assert answer.status == 404
 
 
-async def test_json_patch_works_and_tests(world: World) -> None:
+async def test_a_json_patch_is_applied_and_tests_values(world: World) -> None:
     await world.make("widgets", "w", spec={"colour": "red", "size": 1})
     answer = await world.patch(
         "widgets",
@@ -226,26 +226,26 @@ async def test_json_patch_works_and_tests(world: World) -> None:
     assert answer.body["reason"] == "Invalid"
 
 
-async def test_json_patch_that_does_not_apply_is_invalid(world: World) -> None:
+async def test_a_json_patch_that_cannot_be_applied_is_invalid(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.patch("widgets", "w", [{"op": "remove", "path": "/spec/none"}], "json")
     assert answer.status == 422
 
 
-async def test_json_patch_that_is_not_a_list_is_a_bad_request(world: World) -> None:
+async def test_a_json_patch_that_is_not_a_list_is_a_bad_request(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.patch("widgets", "w", {"op": "remove"}, "json")
     assert answer.status == 400
 
 
-async def test_strategic_patch_is_for_built_in_kinds(world: World) -> None:
+async def test_a_strategic_patch_is_only_for_built_in_kinds(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.patch("widgets", "w", {"spec": {"size": 2}}, "strategic")
     assert answer.status == 415
     assert answer.body["reason"] == "UnsupportedMediaType"
 
 
-async def test_strategic_patch_merges_lists_by_key(world: World) -> None:
+async def test_a_strategic_patch_merges_lists_by_key(world: World) -> None:
     await world.make("deployments", "d", spec=DEPLOYMENT)
     more = {"containers": [{"name": "c", "image": "i:2"}, {"name": "d", "image": "j:1"}]}
     patch = {"spec": {"template": {"spec": more}}}
@@ -266,7 +266,7 @@ async def test_strategic_patch_merges_lists_by_key(world: World) -> None:
         ("dxa", "bcdxa"),
     ],
 )
-async def test_strategic_patch_orders_lists(world: World, names: str, listed: str) -> None:
+async def test_a_strategic_patch_orders_lists(world: World, names: str, listed: str) -> None:
     containers = [{"name": one, "image": "old"} for one in "abcd"]
     template = DEPLOYMENT["template"] | {"spec": {"containers": containers}}
     await world.make("deployments", "d", spec=DEPLOYMENT | {"template": template})
@@ -278,13 +278,13 @@ async def test_strategic_patch_orders_lists(world: World, names: str, listed: st
     assert {one["name"] for one in made if one["image"] == "new"} == set(names)
 
 
-async def test_unknown_sort_of_patch_is_refused(world: World) -> None:
+async def test_an_unknown_type_of_patch_is_refused(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.ask("PATCH", world.path("widgets", "w"), {}, kind="application/json")
     assert answer.status == 415
 
 
-async def test_generation_counts_changes_of_the_spec_only(world: World) -> None:
+async def test_the_generation_only_counts_changes_of_the_spec(world: World) -> None:
     await world.make("widgets", "w")
     labelled = await world.patch("widgets", "w", {"metadata": {"labels": {"a": "b"}}})
     assert labelled.body["metadata"]["generation"] == 1
@@ -298,7 +298,7 @@ async def test_generation_counts_changes_of_the_spec_only(world: World) -> None:
     assert deleted.body["metadata"]["generation"] == 3
 
 
-async def test_without_status_subresource_status_counts_as_spec(world: World) -> None:
+async def test_without_a_status_subresource_status_counts_as_spec(world: World) -> None:
     made = await world.make("gadgets", world.namespace, spec={"size": 1}, status={"ready": 1})
     assert made["status"] == {"ready": 1}
     assert "namespace" not in made["metadata"]
@@ -308,9 +308,9 @@ async def test_without_status_subresource_status_counts_as_spec(world: World) ->
     assert missing.status == 404
 
 
-async def test_status_and_the_rest_are_written_apart(world: World) -> None:
+async def test_status_and_the_rest_are_written_separately(world: World) -> None:
     made = await world.make("widgets", "w", spec={"colour": "red", "size": 1}, status={"ready": 5})
-    assert "status" not in made, "dropped at creation"
+    assert "status" not in made, "removed at creation"
     both = {
         "metadata": {"labels": {"a": "b"}},
         "spec": {"size": 2},
@@ -357,7 +357,7 @@ async def test_scale_reads_and_writes_the_fields_that_the_kind_names(world: Worl
     assert now["metadata"]["generation"] == 2
 
 
-async def test_scale_of_a_deployment(world: World) -> None:
+async def test_a_deployment_has_a_scale(world: World) -> None:
     await world.make("deployments", "d", spec=DEPLOYMENT)
     answer = await world.patch("deployments", "d", {"spec": {"replicas": 5}}, sub="scale")
     assert answer.status == 200
@@ -366,7 +366,7 @@ async def test_scale_of_a_deployment(world: World) -> None:
     assert (await world.read("deployments", "d"))["spec"]["replicas"] == 5
 
 
-async def test_deleted_object_is_gone(world: World) -> None:
+async def test_a_deleted_object_is_gone(world: World) -> None:
     made = await world.make("configmaps", "m")
     answer = await world.ask("DELETE", world.path("configmaps", "m"))
     assert answer.status == 200
@@ -381,7 +381,7 @@ async def test_deleted_object_is_gone(world: World) -> None:
     assert again.status == 404
 
 
-async def test_finalizer_holds_an_object_until_it_is_taken_off(world: World) -> None:
+async def test_a_finalizer_keeps_an_object_until_it_is_removed(world: World) -> None:
     await world.make("widgets", "w", metadata={"finalizers": ["tests.example.com/one"]})
     answer = await world.ask("DELETE", world.path("widgets", "w"))
     assert answer.status == 200
@@ -400,13 +400,13 @@ async def test_finalizer_holds_an_object_until_it_is_taken_off(world: World) -> 
     undone = await world.patch("widgets", "w", {"metadata": {"deletionTimestamp": None}})
     assert undone.body["metadata"]["deletionTimestamp"] == metadata["deletionTimestamp"]
     changed = await world.patch("widgets", "w", {"spec": {"size": 3}})
-    assert changed.status == 200, "the spec may still change"
+    assert changed.status == 200, "the spec can still change"
     last = await world.patch("widgets", "w", {"metadata": {"finalizers": None}})
     assert last.status == 200
     assert (await world.ask("GET", world.path("widgets", "w"))).status == 404
 
 
-async def test_last_finalizer_taken_off_is_a_deletion_for_watchers(world: World) -> None:
+async def test_removing_the_last_finalizer_is_a_deletion_for_watches(world: World) -> None:
     await world.make("widgets", "w", metadata={"finalizers": ["tests.example.com/one"]})
     listed = await world.ask("GET", world.path("widgets"))
     await world.ask("DELETE", world.path("widgets", "w"))
@@ -416,7 +416,7 @@ async def test_last_finalizer_taken_off_is_a_deletion_for_watchers(world: World)
     assert [one["type"] for one in events] == ["MODIFIED", "DELETED"]
 
 
-async def test_finalizer_without_domain_is_warned_about(world: World) -> None:
+async def test_a_finalizer_without_a_domain_has_a_warning(world: World) -> None:
     manifest = world.manifest("widgets", "w", metadata={"finalizers": ["plain"]})
     answer = await world.ask("POST", world.path("widgets"), manifest)
     assert answer.status == 201
@@ -431,7 +431,7 @@ async def test_finalizer_without_domain_is_warned_about(world: World) -> None:
         ({"resourceVersion": "1"}, "the ResourceVersion in the precondition (1) does not match"),
     ],
 )
-async def test_deletion_of_another_incarnation_is_a_conflict(
+async def test_a_deletion_with_another_uid_is_a_conflict(
     world: World, preconditions: dict[str, str], words: str
 ) -> None:
     await world.make("widgets", "w")
@@ -444,7 +444,7 @@ async def test_deletion_of_another_incarnation_is_a_conflict(
 @pytest.mark.parametrize(
     ("policy", "finalizer"), [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")]
 )
-async def test_propagation_is_a_finalizer_for_the_garbage_collector(
+async def test_the_propagation_policy_is_a_finalizer_for_the_garbage_collector(
     world: World, policy: str, finalizer: str
 ) -> None:
     await world.make("widgets", "w")
@@ -455,7 +455,7 @@ async def test_propagation_is_a_finalizer_for_the_garbage_collector(
     await world.patch("widgets", "w", {"metadata": {"finalizers": None}})
 
 
-async def test_collection_is_deleted_by_selector(world: World) -> None:
+async def test_a_collection_is_deleted_by_selector(world: World) -> None:
     for name, label in {"a": "1", "b": "1", "c": "2"}.items():
         await world.make("configmaps", name, metadata={"labels": {"x": label}})
     answer = await world.ask("DELETE", world.path("configmaps"), labelSelector="x=1")
@@ -466,7 +466,7 @@ async def test_collection_is_deleted_by_selector(world: World) -> None:
 
 
 @pytest.mark.parametrize("verb", ["create", "replace", "patch", "apply", "delete"])
-async def test_dry_run_answers_and_keeps_nothing(world: World, verb: str) -> None:
+async def test_a_dry_run_answers_and_stores_nothing(world: World, verb: str) -> None:
     made = await world.make("widgets", "w")
     path = world.path("widgets", "w")
     change: dict[str, Any] = {"spec": {"size": 3}}
@@ -496,7 +496,7 @@ async def test_dry_run_answers_and_keeps_nothing(world: World, verb: str) -> Non
     assert await world.read("widgets", "w") == made
 
 
-async def test_dry_run_of_another_name_is_a_bad_request(world: World) -> None:
+async def test_a_dry_run_with_another_name_is_a_bad_request(world: World) -> None:
     answer = await world.ask(
         "POST", world.path("widgets"), world.manifest("widgets", "w"), dryRun="Some"
     )
@@ -504,7 +504,7 @@ async def test_dry_run_of_another_name_is_a_bad_request(world: World) -> None:
 
 
 async def test_dependents_stay_without_a_garbage_collector(world: World) -> None:
-    """No controller runs next to either server; a cluster would delete the dependent."""
+    """No controller runs with either server; a cluster would delete the dependent."""
     owner = await world.make("widgets", "w")
     reference = {
         "apiVersion": "tests.example.com/v1",
@@ -517,7 +517,7 @@ async def test_dependents_stay_without_a_garbage_collector(world: World) -> None
     assert await world.read("configmaps", "m")
 
 
-async def test_owner_reference_needs_its_four_words(world: World) -> None:
+async def test_an_owner_reference_needs_its_four_fields(world: World) -> None:
     manifest = world.manifest("configmaps", "m")
     manifest["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": "p"}]
     answer = await world.ask("POST", world.path("configmaps"), manifest)
@@ -535,7 +535,7 @@ async def test_two_controllers_are_refused(world: World) -> None:
     assert answer.status == 422
 
 
-async def test_lease_is_won_by_who_writes_first(world: World) -> None:
+async def test_the_first_writer_gets_the_lease(world: World) -> None:
     spec = {
         "holderIdentity": "a",
         "leaseDurationSeconds": 15,
@@ -554,7 +554,7 @@ async def test_lease_is_won_by_who_writes_first(world: World) -> None:
     assert (await world.read("leases", "lock"))["spec"]["holderIdentity"] == "b"
 
 
-async def test_lease_without_duration_of_its_own_is_invalid(world: World) -> None:
+async def test_a_lease_without_its_duration_is_invalid(world: World) -> None:
     manifest = world.manifest("leases", "lock", spec={"leaseDurationSeconds": 0})
     answer = await world.ask("POST", world.path("leases"), manifest)
     assert answer.status == 422
@@ -574,7 +574,7 @@ def _event(world: World, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
-async def test_event_is_kept_and_made_a_series(world: World) -> None:
+async def test_an_event_is_stored_and_becomes_a_series(world: World) -> None:
     made = await world.make("events", "m.1", **_event(world))
     assert made["note"] == "words"
     series = {"count": 2, "lastObservedTime": "2026-01-01T00:00:06.000000Z"}
@@ -586,7 +586,7 @@ async def test_event_is_kept_and_made_a_series(world: World) -> None:
 @pytest.mark.parametrize(
     "lacking", ["reportingController", "action", "reason", "type", "eventTime"]
 )
-async def test_event_that_lacks_something_is_invalid(world: World, lacking: str) -> None:
+async def test_an_incomplete_event_is_invalid(world: World, lacking: str) -> None:
     fields = _event(world)
     del fields[lacking]
     manifest = world.manifest("events", "m.1", **fields)
@@ -594,7 +594,7 @@ async def test_event_that_lacks_something_is_invalid(world: World, lacking: str)
     assert answer.status == 422
 
 
-async def test_token_review_and_access_review_answer(world: World) -> None:
+async def test_token_reviews_and_access_reviews_are_answered(world: World) -> None:
     review = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenReview",

@@ -1,7 +1,7 @@
-"""Bundles from manifests, against what operator-sdk 1.42.3 made of the same.
+"""Bundles from manifests, compared with those of operator-sdk 1.42.3.
 
 The cases were written for this purpose and are outside the repository; their
-index says what may differ in every file (times, builder stamps, empty blocks).
+index names what can differ in every file (times, builder stamps, empty blocks).
 Any other difference must be in `differences.toml` with its reason.
 """
 
@@ -24,7 +24,7 @@ BUILDER = "operator-sdk-v1.42.3"
 
 
 class Run(NamedTuple):
-    """One recorded run: its case, the folder of its answer, and what it was asked."""
+    """One recorded run: its case, the directory of its result, and its input."""
 
     case: str
     answer: str = "bundle"
@@ -109,9 +109,7 @@ def listed(table: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.id)
-def test_a_bundle_is_the_same_as_that_of_operator_sdk(
-    run: Run, vectors: Path, tmp_path: Path
-) -> None:
+def test_a_bundle_is_that_of_operator_sdk(run: Run, vectors: Path, tmp_path: Path) -> None:
     case = vectors / "go" / run.case
     wanted = _answer(case / "expected" / run.answer)
 
@@ -126,7 +124,7 @@ def test_a_bundle_is_the_same_as_that_of_operator_sdk(
     assert different == expected
 
 
-def test_no_difference_is_listed_without_a_run() -> None:
+def test_every_listed_difference_has_a_run() -> None:
     assert set(listed("bundles")) <= {run.id for run in RUNS}
 
 
@@ -177,7 +175,7 @@ def _answer(folder: Path) -> dict[str, bytes]:
         name, data = path.relative_to(folder).as_posix(), path.read_bytes()
         if name.startswith(("manifests/", "tests/")):
             value = documents.load(data, name).value
-            # Our writer has the same style, so that the comparison below is one of bytes.
+            # The writer of olmkit has the same style, so the comparison below is one of bytes.
             if "bundle-pinned" not in folder.name or "clusterservice" not in name:
                 assert documents.dump(value) == data
             data = documents.dump(_without_empty_blocks(value))
@@ -186,17 +184,17 @@ def _answer(folder: Path) -> dict[str, bytes]:
 
 
 def _comparable(name: str, data: bytes) -> bytes:
-    """Files without comments, whose words are free."""
+    """Return files without comments, which can differ."""
     if name.startswith(("manifests/", "tests/")):
         return data
     lines = [line.strip() for line in data.decode().splitlines()]
     text = "\n".join(line for line in lines if line and not line.startswith("#"))
-    # The recorded run wrote another folder's name into the file when it was asked to.
+    # The recorded run wrote the name of another directory into the file.
     return text.encode()
 
 
 def _without_empty_blocks(value: Any) -> Any:
-    """Without what Go's types write for nothing, which the index lets olmkit leave out."""
+    """Return the object without empty fields of Go's types, which olmkit can omit."""
     if value.get("kind") == "ClusterServiceVersion":
         return value
     if value.get("kind") == "Configuration":
@@ -227,7 +225,9 @@ STREAMS += ["webhook-no-path", "yaml-error"]
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_what_operator_sdk_refuses_is_refused(stream: str, vectors: Path, tmp_path: Path) -> None:
+def test_input_that_operator_sdk_refuses_is_refused(
+    stream: str, vectors: Path, tmp_path: Path
+) -> None:
     case = vectors / "go" / "bundle-refused"
     data = (case / "project" / "streams" / f"{stream}.yaml").read_bytes()
     accepted = (case / "expected" / f"stream-{stream}.exit").read_text().strip() == "0"

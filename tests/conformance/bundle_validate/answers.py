@@ -1,7 +1,7 @@
-"""What operator-sdk reports, compared with what our rules report.
+"""Reports of operator-sdk, compared with the rules of olmkit.
 
-`meanings.toml` names the rules that answer each of its messages, `differences.toml` holds what
-differs, with the reason.
+`meanings.toml` names the rules that answer each of its messages, `differences.toml` has the
+differences, with their reasons.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MEANINGS = [
 ]
 _WRONG = [re.compile(entry["pattern"], re.DOTALL) for entry in DIFFERENCES["wrong"]]
 _UNINSPECTED = [re.compile(entry["pattern"], re.DOTALL) for entry in DIFFERENCES["uninspected"]]
-# operator-sdk joins what it finds about the annotations into one message.
+# operator-sdk joins all errors about the annotations into one message.
 _JOINED = "Bundle validation errors: "
 _SPLIT = re.compile(
     r",(?=Missing annotation|Expecting annotation|Unable to locate|The directory |API |Package |"
@@ -54,7 +54,7 @@ def unanswered(
 
 
 def meaning(message: str) -> tuple[list[str], list[str]]:
-    """The rules that mean the same, and the words that their message must have."""
+    """Return the rules with the same meaning, and the text that their message must contain."""
     for pattern, rules in MEANINGS:
         match = pattern.search(message)
         if match is not None:

@@ -1,10 +1,10 @@
-"""Bundles judged side by side with operator-sdk 1.42.3.
+"""Validation of bundles compared with operator-sdk 1.42.3.
 
-Published bundles get its verdict, each of its findings an answer. Rule vectors,
-one fault each, get its verdict too, and where it errs, what would be right.
-`differences.toml` holds every difference with its reason; one that is not there
-fails, and so does an entry that is no longer a difference. `meanings.toml` says
-which of our rules answers which of its messages.
+Published bundles have the same result, and each of its findings has a counterpart. Rule vectors,
+one error each, also have the same result, or the correct one where operator-sdk is wrong.
+`differences.toml` has every difference with its reason; one that is not there
+fails, and so does an entry that is no longer a difference. `meanings.toml` names
+the rules of olmkit for each of its messages.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LATER = re.compile(r"5\.6|5\.7|^6\.1")
 
 @cache
 def _found(folder: Path, shown: str) -> tuple[Diagnostic, ...] | None:
-    """All findings about a published bundle; `None` when there is no bundle."""
+    """Return all findings about a published bundle, or `None` if there is no bundle."""
     try:
         return _judged(layout.read(disk.read_tree(folder), shown))
     except OlmkitError:
@@ -75,7 +75,7 @@ def published(cases: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("profile", ["operator-sdk", "default"])
-def test_every_published_bundle_gets_the_verdict_of_the_reference(
+def test_every_published_bundle_has_the_result_of_the_reference(
     cases: Path, published: list[dict[str, Any]], profile: str
 ) -> None:
     different = [
@@ -89,7 +89,7 @@ def test_every_published_bundle_gets_the_verdict_of_the_reference(
     assert different == []
 
 
-def test_every_finding_about_a_published_bundle_has_an_answer_of_the_same_meaning(
+def test_every_finding_about_a_published_bundle_has_a_counterpart(
     cases: Path, published: list[dict[str, Any]]
 ) -> None:
     missing = [
@@ -101,7 +101,7 @@ def test_every_finding_about_a_published_bundle_has_an_answer_of_the_same_meanin
     assert missing == []
 
 
-def test_the_verdict_on_every_vector_is_that_of_the_reference(
+def test_every_vector_has_the_result_of_the_reference(
     cases_of_rules: dict[str, Vector], found: Found
 ) -> None:
     different = {}
@@ -114,13 +114,13 @@ def test_the_verdict_on_every_vector_is_that_of_the_reference(
     assert different == {case: entry["ours"] for case, entry in DIFFERENCES["verdict"].items()}
 
 
-def test_no_rule_stops_with_a_fault_of_ours(cases_of_rules: dict[str, Vector]) -> None:
+def test_no_rule_stops_with_an_internal_error(cases_of_rules: dict[str, Vector]) -> None:
     for case, vector in cases_of_rules.items():
         if vector.bundle is not None:
             assert not engine.has_crashed(engine.run(vector.bundle, engine.rules())), case
 
 
-def test_every_finding_about_a_vector_has_an_answer_of_the_same_meaning(
+def test_every_finding_about_a_vector_has_a_counterpart(
     cases_of_rules: dict[str, Vector], found: Found
 ) -> None:
     missing = {}
@@ -133,7 +133,7 @@ def test_every_finding_about_a_vector_has_an_answer_of_the_same_meaning(
 
 
 def _advice(vectors: Mapping[str, Vector]) -> dict[str, str]:
-    """Case → the severity that would be right where the reference is silent or wrong."""
+    """Return case → the correct severity if the reference is silent or wrong."""
     advice = {}
     for case, vector in vectors.items():
         if _LATER.search(vector.section) or case.startswith(("multiarch-", "hub-")):
@@ -147,7 +147,7 @@ def _advice(vectors: Mapping[str, Vector]) -> dict[str, str]:
     return advice
 
 
-def test_where_the_reference_is_silent_we_report_what_is_right(
+def test_if_the_reference_is_silent_olmkit_reports_the_correct_finding(
     cases_of_rules: dict[str, Vector], found: Found
 ) -> None:
     advice = _advice(cases_of_rules)

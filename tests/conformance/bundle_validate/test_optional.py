@@ -1,7 +1,7 @@
-"""The optional validators of operator-sdk 1.42.3, one selector after the other.
+"""The optional validators of operator-sdk 1.42.3, one selector at a time.
 
 A selector runs the default rules and those of its suites. The multi-platform vectors were
-answered with a container engine that has the platforms of an image in its tag.
+recorded with a container engine that has the platforms of an image in its tag.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _VERSION = re.compile(r"(operatorframework|k8s|deprecated)-(.*)")
 
 
 class Answer(NamedTuple):
-    """Our answer to one selector: with its rules alone, and with what else is refused or lost."""
+    """The findings for one selector: those of its rules, and other refused or lost ones."""
 
     alone: tuple[Diagnostic, ...]
     whole: tuple[Diagnostic, ...]
@@ -69,7 +69,7 @@ def _answer(bundle: Bundle, selector: str, facts: Facts) -> Answer:
 
 
 def _facts(bundle: Bundle, selector: str) -> Facts:
-    """What the reference was given with the selector; `ConfigurationError` for nonsense."""
+    """Return the input of the reference for a selector; `ConfigurationError` if it is invalid."""
     if selector == "categories-file":
         return Facts(categories=frozenset({"Gardening", "Weaving"}))
     if selector == "community-index":
@@ -94,7 +94,7 @@ def _platforms(image: str) -> tuple[str, ...]:
 
 
 class Asked(NamedTuple):
-    """A vector, a selector, the reference's answer, and ours: None when values are refused."""
+    """A vector, a selector, the findings of the reference and of olmkit (None: values refused)."""
 
     vector: Vector
     selector: str
@@ -133,7 +133,7 @@ def _expected(case: str, selector: str) -> str | None:
     return str(entry["ours"]) if entry else None
 
 
-def test_the_verdict_of_every_selector_on_every_vector_is_that_of_the_reference(
+def test_every_selector_has_the_result_of_the_reference_for_every_vector(
     asked: list[Asked],
 ) -> None:
     different = []
@@ -151,7 +151,7 @@ def test_the_verdict_of_every_selector_on_every_vector_is_that_of_the_reference(
     assert set(DIFFERENCES["optional"]) <= needed
 
 
-def test_every_finding_of_every_selector_has_an_answer_of_the_same_meaning(
+def test_every_finding_of_every_selector_has_a_counterpart(
     asked: list[Asked],
 ) -> None:
     excused = {*DIFFERENCES["verdict"], *DIFFERENCES["unsaid"], *DIFFERENCES["silent"]}
@@ -180,7 +180,9 @@ def test_every_finding_of_every_selector_has_an_answer_of_the_same_meaning(
         "operatorhub",
     ],
 )
-def test_every_finding_about_a_published_bundle_has_an_answer(cases: Path, selector: str) -> None:
+def test_every_finding_about_a_published_bundle_has_a_counterpart(
+    cases: Path, selector: str
+) -> None:
     lines = (cases / f"expected/bundle-validate/{selector}.jsonl").read_text().splitlines()
     missing = []
     different = []
@@ -200,7 +202,7 @@ def test_every_finding_about_a_published_bundle_has_an_answer(cases: Path, selec
 
     assert len(lines) == 76
     assert missing == []
-    # Icons that are not base64: operator-sdk does not look at them, and the pipelines refuse them.
+    # Icons that are not base64: operator-sdk does not check them, and the pipelines refuse them.
     assert all(errors == {"HUB011"} for _, errors in different), different
     assert len(different) == (4 if selector.startswith("operator") else 0)
 
@@ -220,7 +222,7 @@ def _advised(right: str) -> str:
     return ""
 
 
-def test_where_an_optional_validator_is_silent_we_report_what_is_right(
+def test_if_an_optional_validator_is_silent_olmkit_reports_the_correct_finding(
     asked: list[Asked],
 ) -> None:
     found: dict[str, set[Severity]] = defaultdict(set)

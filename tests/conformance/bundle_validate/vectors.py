@@ -1,4 +1,4 @@
-"""The rule vectors: small bundles with one thing changed, and what operator-sdk 1.42.3 reports."""
+"""The rule vectors: small bundles with one change, and the reports of operator-sdk 1.42.3."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ROW = re.compile(r"\| (\S+) \| ([^|]*) \|(?:.*\| ([^|]*) \|)?$")
 
 @dataclass(frozen=True)
 class Vector:
-    """One case: a bundle, and the reference's answers for each selector.
+    """One case: a bundle, and the reports of the reference for each selector.
 
-    `section` is that of the specification; `right` is what is right where the reference is
+    `section` is that of the specification; `right` is the correct finding where the reference is
     silent or wrong.
     """
 
@@ -35,7 +35,7 @@ class Vector:
 
 @cache
 def read(vectors: Path) -> dict[str, Vector]:
-    """Every case by its name, from the folder of the unpacked vectors."""
+    """Return every case by its name, from the directory of the unpacked vectors."""
     folder = vectors / "rules"
     answers: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for line in (folder / "bundles.jsonl").read_text().splitlines():

@@ -1,8 +1,8 @@
-"""Go projects, against what controller-gen 0.23.0 wrote for them, byte by byte.
+"""Go projects, compared byte by byte with the output of controller-gen 0.23.0.
 
-No module cache is used: types of Kubernetes come from the shipped table, or else
-the test would say what is on the machine. A run that differs or that only one
-side refuses must be in `differences.toml` with its reason.
+No module cache is used: types of Kubernetes come from the built-in table; otherwise
+the test would depend on the machine. A run that differs or that only one
+of the two refuses must be in `differences.toml` with its reason.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from olmkit.edges.programs import go_modules
 HERE = Path(__file__).parent
 STAMP = re.compile(rb"    controller-gen\.kubebuilder\.io/version: .*\n")
 EMPTY = re.compile(rb"  annotations:\n(?!    )")
-# A case that is many small packages, and for which generator each of them was run.
+# A case that consists of many small packages, and the generator that was run for each.
 FOLDERS = {
     "crd-parse": "crd",
     "crd-refused": "crd",
@@ -41,7 +41,7 @@ FOLDERS = {
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the reference: what it read, and into which folders of `expected` it wrote."""
+    """One run of the reference: its input, and its directories in `expected`."""
 
     case: str
     outputs: dict[str, str]
@@ -111,7 +111,7 @@ RUNS = [
 
 
 def generated(case: Path, run: Run) -> tuple[dict[str, bytes], bool]:
-    """Return our output by path below `expected`, and whether the sources are refused."""
+    """Return the output of olmkit by path below `expected`, and whether the sources are refused."""
     project = case / "project"
     modules = go_modules.ModuleFolders(project, {})
     findings = Findings()
@@ -178,12 +178,12 @@ def listed(name: str) -> str:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_a_project_gives_the_files_of_controller_gen(run: Run, vectors: Path) -> None:
+def test_a_project_has_the_files_of_controller_gen(run: Run, vectors: Path) -> None:
     assert verdict(vectors / "go" / run.case, run) == listed(run.name)
 
 
 @pytest.mark.parametrize("case", FOLDERS)
-def test_each_small_package_is_read_or_refused_as_by_controller_gen(
+def test_each_small_package_is_read_or_refused_as_in_controller_gen(
     case: str, vectors: Path
 ) -> None:
     folder = vectors / "go" / case
@@ -199,7 +199,7 @@ def test_each_small_package_is_read_or_refused_as_by_controller_gen(
 
 
 def _snippet(folder: Path, run: Run) -> str:
-    """The answers of `crd-parse` are the one field of each schema only."""
+    """The output of `crd-parse` only has the one field of each schema."""
     ours, we_refuse = generated(folder, run)
     if we_refuse:
         return "refused"
@@ -221,7 +221,7 @@ def test_plurals_are_those_of_controller_gen(vectors: Path) -> None:
     assert names == set((case / "expected" / "plurals.txt").read_text().splitlines())
 
 
-def test_no_difference_is_listed_that_there_is_not(vectors: Path) -> None:
+def test_every_listed_difference_exists(vectors: Path) -> None:
     names = {run.name for run in RUNS} | {
         f"{case}/{path.name}"
         for case in FOLDERS

@@ -1,6 +1,6 @@
-"""Base CSVs of Go projects, against `operator-sdk generate kustomize manifests` 1.42.3.
+"""Base CSVs of Go projects, compared with `operator-sdk generate kustomize manifests` 1.42.3.
 
-A line that only one side has must be in `differences.toml` with its reason.
+A line that only one of the two has must be in `differences.toml` with its reason.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_base_csv_is_the_one_of_operator_sdk(case: str, vectors: Path, tmp_path: Path) -> None:
+def test_a_base_csv_is_that_of_operator_sdk(case: str, vectors: Path, tmp_path: Path) -> None:
     folder = vectors / "go" / case
     project = tmp_path / "project"
     shutil.copytree(folder / "project", project)

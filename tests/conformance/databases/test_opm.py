@@ -1,7 +1,7 @@
-"""Index databases side by side with opm of operator-registry 1.73, the last that reads them.
+"""Index databases compared with opm of operator-registry 1.73, the last release that reads them.
 
-Random graphs in the newest form, which opm itself created, and three of them in each older form.
-The answers are digests of `opm render`, and null where it refuses.
+Random graphs in the newest schema, which opm itself created, and three of them in each old one.
+The expected results are digests of `opm render`, or null if it refuses the database.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from olmkit.jobs.catalog import render
 from olmkit.jobs.catalog.render import RenderOptions
 from olmkit.jobs.catalog.templates import template
 
-# Up to this form opm's migrations fail: tables are replaced while others refer to them, and
+# Up to this schema opm's migrations fail: tables are replaced while others refer to them, and
 # versions are written into separate rows.
 LAST_FORM_OPM_CANNOT_MIGRATE = 4
-# opm's migration to form 9 gives each dependency the value of the first one in the database, so
+# opm's migration to schema 9 gives each dependency the value of the first one in the database, so
 # that a required API ends up with the version of a required package. Each keeps its own here.
 DIFFERENT = ["form-08-graph-00.db", "form-08-graph-01.db"]
 
@@ -57,7 +57,7 @@ def _is_beyond_opm(case: str) -> bool:
     ("answer", "form", "level"),
     [("json", "json", Level.NONE), ("yaml-migrated", "yaml", Level.ALL)],
 )
-def test_databases_give_the_same_bytes_or_are_refused_too(
+def test_databases_result_in_the_same_bytes_or_are_also_refused(
     vectors: Path, answer: str, form: fbc.Form, level: Level
 ) -> None:
     answers = [one for one in _answers(vectors) if not _is_beyond_opm(one["case"])]
@@ -73,7 +73,7 @@ def test_databases_give_the_same_bytes_or_are_refused_too(
     assert sum(one[answer] is None for one in answers) == 10
 
 
-def test_forms_that_opm_cannot_migrate_are_read(vectors: Path) -> None:
+def test_schemas_that_opm_cannot_migrate_are_read(vectors: Path) -> None:
     answers = [one for one in _answers(vectors) if _is_beyond_opm(one["case"])]
 
     refused = [
@@ -88,7 +88,7 @@ def test_forms_that_opm_cannot_migrate_are_read(vectors: Path) -> None:
 
 
 def _rendered_back(blobs: Sequence[Blob], kind: Kind, form: fbc.Form) -> list[Blob]:
-    """The blobs of the template of `blobs`, whose images have the bundles of the database."""
+    """Return the blobs of the template of `blobs`; its images have the bundles of the database."""
     text = conversion.dump(conversion.convert(blobs, kind), form)
     read = source.read(text, f"template.{form}")
     bundles = [RenderedBundle.of(blob) for blob in blobs if blob.schema == wire.BUNDLE]
@@ -99,10 +99,10 @@ def _rendered_back(blobs: Sequence[Blob], kind: Kind, form: fbc.Form) -> list[Bl
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
 @pytest.mark.parametrize("kind", [Kind.BASIC, Kind.SUBSTITUTES])
-def test_a_database_as_template_and_rendered_back_loses_nothing(
+def test_a_database_that_becomes_a_template_and_is_rendered_loses_nothing(
     vectors: Path, kind: Kind, form: fbc.Form
 ) -> None:
-    """Numbers that a double cannot hold are rounded, as by every reader of a catalog file."""
+    """Numbers that a double cannot represent are rounded, as in every reader of a catalog file."""
     counts: Counter[str] = Counter()
     for path in sorted((vectors / "databases/databases").glob("*.db")):
         try:

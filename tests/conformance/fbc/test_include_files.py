@@ -1,7 +1,7 @@
-"""Include files side by side with `opm alpha diff` of operator-registry 1.24.
+"""Include files compared with `opm alpha diff` of operator-registry 1.24.
 
 `include_files.json` has the `packages` of each file, and the entries of each channel in the output,
-or null where opm refused. `--skip-deps` behind them means that option.
+or null if opm refused it. `--skip-deps` after them means that option.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DIFFERENT: Final = {
 }
 
 
-def test_include_files_keep_what_opm_keeps_or_are_refused_too() -> None:
+def test_include_files_keep_the_bundles_that_opm_keeps_or_are_also_refused() -> None:
     catalog = catalogs.read(str(TESTS / "golden/bases/include-file/catalog"))
     different = set()
     for key, expected in RECORDED.items():

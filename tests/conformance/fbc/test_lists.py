@@ -1,7 +1,7 @@
-"""What `catalog list` and `catalog graph` print, against `opm alpha list` and `render-graph`.
+"""The output of `catalog list` and `catalog graph`, compared with `opm alpha` v1.73.0.
 
 Real catalogs and small vectors, with the recorded text of opm v1.73.0, byte by byte.
-`GRAPHS` says which graphs are drawn otherwise, and why.
+`GRAPHS` names the graphs that differ, and why.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def test_graphs_of_vectors_are_those_of_the_reference(vectors: Path) -> None:
     for vector in _vectors(vectors, "graph"):
         folder = vectors / "rules" / "catalogs" / vector["case"]
         answer = vector["graph"]
-        # What it refuses for one version that does not read, olmkit draws all the same.
+        # If it refuses a catalog for one unreadable version, olmkit still draws the graph.
         if answer["exit"] == 0:
             ours = drawing.mermaid(job.read(str(folder), valid=False).chosen())
             if ours != answer.get("stdout", ""):

@@ -1,9 +1,9 @@
-"""What is found in catalogs, against what `opm validate` says about them.
+"""Findings about catalogs, compared with the messages of `opm validate`.
 
-The vectors are small catalogs with one thing wrong each, and the recorded answers
-of opm v1.73.0. The verdict must be the same. Of a refused catalog, each message of
-the reference must be among ours; where it collects its messages, too, ours may not
-have others. `differences.toml` says where that is not so, and why.
+The vectors are small catalogs with one error each, and the recorded messages
+of opm v1.73.0. The result must be the same. For a refused catalog, olmkit must report each
+message of the reference; where the reference also collects its messages, olmkit must not
+have others. `differences.toml` has the exceptions and their reasons.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ HERE = Path(__file__).parent
 DIFFERENCES: dict[str, str] = tomllib.loads((HERE / "differences.toml").read_text("utf-8"))["cases"]
 OPTIONS = ValidateOptions(profile="operator-sdk")
 
-# Cases with a link; a copy that knows no links has a file with the name of the target.
+# Cases with a link; a copy without links has a file with the name of the target.
 LINKS = {
     "files-symlink-file": "catalog.yaml",
     "files-symlink-directory": "linked",
     "files-symlink-broken": "gone.yaml",
 }
 
-# What the reference adds to the words of its JSON and YAML readers: where it was, without a file.
+# What the reference adds to messages of its JSON and YAML readers: a position without a file.
 _AROUND = re.compile(
     r"^error (?:converting YAML to JSON|unmarshaling JSON): (?:yaml: |while decoding JSON: )?"
     r"|(?<=yaml: )line \d+: |^line \d+: |^json: offset \d+: | at offset \d+ \(indicated by <==\).*",
@@ -51,7 +51,7 @@ _NOT_YAML = re.compile(
 _INNER_NODE = re.compile(r'invalid (?:index|(?:package|channel|bundle) ".*"):')
 
 
-def test_the_verdict_is_that_of_the_reference_with_its_messages(
+def test_the_result_is_that_of_the_reference_with_its_messages(
     vectors: Path, tmp_path: Path
 ) -> None:
     differing: dict[str, str] = {
@@ -64,7 +64,7 @@ def test_the_verdict_is_that_of_the_reference_with_its_messages(
     assert [case for case in DIFFERENCES if case not in differing] == []
 
 
-def test_a_difference_is_never_one_of_the_verdict(vectors: Path, tmp_path: Path) -> None:
+def test_no_difference_is_in_the_result(vectors: Path, tmp_path: Path) -> None:
     verdicts = {
         vector["case"]: (_check(_folder(vectors, vector["case"], tmp_path)).passed, vector)
         for vector in _vectors(vectors)
@@ -85,7 +85,7 @@ def _vectors(vectors: Path) -> Iterator[dict[str, Any]]:
 
 
 def _folder(vectors: Path, case: str, spare: Path) -> Path:
-    """The catalog of a case, with what copies of it have lost: links, and an empty folder."""
+    """Return the catalog of a case, with its links and an empty directory, which copies lack."""
     folder = vectors / "rules" / "catalogs" / case
     if not folder.is_dir():
         return spare
@@ -132,7 +132,7 @@ def _difference(vector: dict[str, Any], folder: Path) -> str:
 
 
 def _told(stderr: str) -> str:
-    """The message of the reference's only log line."""
+    """Return the message of the reference's only log line."""
     text = stderr.removeprefix("level=fatal msg=")
     if text.startswith('"'):
         quoted: str = ast.literal_eval(text)
@@ -141,7 +141,7 @@ def _told(stderr: str) -> str:
 
 
 def _leaves(message: str) -> list[str]:
-    """The messages at the ends of the reference's tree of errors."""
+    """Return the messages at the leaves of the reference's tree of errors."""
     if not message.startswith("invalid index:"):
         return [message]
     texts = (re.sub(r"^(?:│   |    )*(?:├── |└── )?", "", line) for line in message.split("\n"))

@@ -1,7 +1,7 @@
-"""Blobs read, refused and written, against what `opm render` prints.
+"""Blobs that are read, refused and written, compared with the output of `opm render`.
 
 `writer.jsonl` has small blobs as JSON text with the recorded output in both forms,
-or the reason for which one was refused; the catalogs are published ones.
+or the reason if a blob was refused; the catalogs are published ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _written(text: str, form: Form) -> str | None:
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
-def test_blobs_are_written_to_the_byte(cases: Path, form: Form) -> None:
+def test_blobs_are_written_byte_by_byte(cases: Path, form: Form) -> None:
     differing = [
         (answer["in"], written, answer[form])
         for answer in _answers(cases)
@@ -42,7 +42,7 @@ def test_blobs_are_written_to_the_byte(cases: Path, form: Form) -> None:
     assert differing == []
 
 
-def test_what_the_reference_refuses_is_refused(cases: Path) -> None:
+def test_blobs_that_the_reference_refuses_are_refused(cases: Path) -> None:
     accepted = [
         (answer["in"], answer["refused"])
         for answer in _answers(cases)
@@ -64,6 +64,6 @@ def test_published_catalogs_are_the_same_after_writing_and_reading(cases: Path, 
 
 
 def _known(blobs: Any) -> list[Any]:
-    """What is written of blobs: their known fields."""
+    """Return what is written of blobs: their known fields."""
     listed: list[Blob] = list(blobs)
     return [(blob.schema, blob.package, blob.name, blob.fields) for blob in listed]

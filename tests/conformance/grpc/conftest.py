@@ -1,4 +1,4 @@
-"""A served catalog: the real command in its own process, asked over a socket."""
+"""A served catalog: the real command in its own process, with requests over a socket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Serve = Callable[..., contextlib.AbstractContextManager[CatalogClient]]
 def _serve(folder: Path, *options: str) -> Iterator[CatalogClient]:
     words = [sys.executable, "-m", "olmkit", "catalog", "serve", str(folder)]
     words += ["--host", "127.0.0.1", "--port", "0", *options]
-    # Our own program with arguments of a test.
+    # This program with arguments of a test.
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:

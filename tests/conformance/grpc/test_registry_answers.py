@@ -1,6 +1,6 @@
-"""Every answer of `opm serve` (v1.73) to every question, against ours.
+"""Every answer of `opm serve` (v1.73) to every request, compared with olmkit's.
 
-`odd.jsonl` are its answers to questions about `odd/`, a catalog of rare forms made
+`odd.jsonl` has its answers to requests about `odd/`, a catalog of rare forms that was written
 for this test. The others are its recorded answers about real catalogs.
 """
 
@@ -32,12 +32,12 @@ CATALOGS = {
     "v4.18__eda-openshift-operator": 45,
     "v4.21__stackgres": 81,
 }
-# Questions (catalog, rpc, request as JSON) whose answer differs, with the reason.
+# Requests (catalog, rpc, request as JSON) whose answer differs, with the reason.
 DIFFERENCES: dict[tuple[str, str, str], str] = {}
 
 
 @pytest.mark.parametrize("name", CATALOGS)
-def test_every_recorded_answer_about_a_real_catalog_is_ours(
+def test_every_answer_about_a_real_catalog_is_the_recorded_one(
     serve: Serve, cases: Path, name: str
 ) -> None:
     with gzip.open(cases / "expected" / "grpc" / f"{name}.jsonl.gz", "rt") as stream:
@@ -47,14 +47,14 @@ def test_every_recorded_answer_about_a_real_catalog_is_ours(
         assert different(client, rows) == {key[1:] for key in DIFFERENCES if key[0] == name}
 
 
-def test_every_recorded_answer_about_rare_forms_is_ours(serve: Serve) -> None:
+def test_every_answer_about_rare_forms_is_the_recorded_one(serve: Serve) -> None:
     rows = [json.loads(line) for line in (HERE / "odd.jsonl").read_text().splitlines()]
     with serve(HERE / "odd") as client:
         assert different(client, rows) == set()
 
 
 def different(client: CatalogClient, rows: Iterable[Row]) -> set[tuple[str, str]]:
-    """The questions to which our answer is another."""
+    """Return the requests whose answer differs."""
     listed = client.ask("ListBundles")
     return {
         (row["rpc"], canonical(row["request"]))
@@ -64,11 +64,11 @@ def different(client: CatalogClient, rows: Iterable[Row]) -> set[tuple[str, str]
 
 
 def acceptable(client: CatalogClient, row: Row, listed: list[Row]) -> Iterator[Row]:
-    """Our answer, and what else would be right."""
+    """Return the answer of olmkit, and other correct ones."""
     mine = ask(client, row["rpc"], row["request"])
     yield mine
     if row["rpc"] == "GetBundleThatReplaces" and "reply" in row and "reply" in mine:
-        # The reference picks any one of several candidates; we pick always the same one.
+        # The reference selects any of several candidates; olmkit always selects the same one.
         request = row["request"]
         name = request["csvName"]
         for bundle in listed:
@@ -102,7 +102,7 @@ def ask(client: CatalogClient, rpc: str, request: Row) -> Row:
 
 
 def outcome(row: Row) -> Any:
-    """What counts of an answer: streams are sets (with repetitions), words of errors count too."""
+    """Return the relevant part of an answer: streams are sets, and error messages count too."""
     if "error" in row:
         return row["error"]["code"], row["error"]["details"]
     reply = row["reply"]

@@ -1,4 +1,4 @@
-"""Which catalogs are served: the verdict of `opm validate`, and what `opm serve` adds to it."""
+"""Which catalogs are served: the result of `opm validate`, and what `opm serve` adds to it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from olmkit.jobs.catalog.serving import stores
 
 # Valid catalogs that `opm serve` refuses.
 ONLY_SERVE_REFUSES = {"blob-custom-odd-schema-name", "blob-schema-space", "metadata-two"}
-# Catalogs on which our verdict is another, with the reason.
+# Catalogs with another result in olmkit, and the reason.
 DIFFERENCES: dict[str, str] = {}
 
 
-def test_a_catalog_is_served_when_the_reference_serves_it(vectors: Path) -> None:
+def test_a_catalog_is_served_if_the_reference_serves_it(vectors: Path) -> None:
     folder = vectors / "rules"
     different = set()
-    # Split as files are, not as texts are: some strings hold U+2028.
+    # Split at newlines only, because some strings contain U+2028.
     for line in (folder / "catalogs.jsonl").read_bytes().split(b"\n")[:-1]:
         row = json.loads(line)
         case = row["case"]
@@ -33,7 +33,7 @@ def test_a_catalog_is_served_when_the_reference_serves_it(vectors: Path) -> None
 
 def is_refused(folder: Path) -> bool:
     try:
-        # Folders that are empty are not kept with the cases.
+        # Empty directories are not stored with the cases.
         tree = Folder(folder) if folder.is_dir() else Tree()
         stores.build(folder.name, tree, None).store.close()
     except InputError:

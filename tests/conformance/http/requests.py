@@ -1,4 +1,4 @@
-"""The catalogs and the requests of this comparison, and what of an answer is compared."""
+"""The catalogs and the requests of this comparison, and the compared parts of an answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 Row = dict[str, Any]
 
 CATALOGS = ("shop", "edge.v1")
-# `{modified}` is the Last-Modified of `all`; the others lie before and after any run.
+# `{modified}` is the Last-Modified of `all`; the other times are before and after any run.
 BEFORE, AFTER = "Mon, 01 Jan 2001 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
 QUERIES = (
     "",
@@ -68,7 +68,7 @@ ENCODINGS: tuple[dict[str, str], ...] = tuple(
         *("gzip;q=1.0, identity;q=0.5", "*;q=0"),
     )
 )
-# What is rare: lists, other forms of dates, weights that are odd, ranges in several parts.
+# Rare forms: lists, other formats of dates, unusual weights, ranges in several parts.
 RARE_CONDITIONS: tuple[dict[str, str], ...] = tuple(
     {name: value}
     for name, values in (
@@ -151,7 +151,7 @@ COMPARED = ("Content-Type", "Content-Encoding", "Content-Range", "Accept-Ranges"
 
 
 def write(folder: Path) -> dict[str, Path]:
-    """The catalogs as folders, by name."""
+    """Return the catalogs as directories, by name."""
     made = {}
     for number, name in enumerate(CATALOGS):
         made[name] = folder / name
@@ -192,7 +192,7 @@ def _blobs(number: int) -> list[Row]:
 
 
 def rows() -> list[Row]:
-    """All requests: method, path, headers."""
+    """Yield all requests: method, path, headers."""
     found: list[Row] = []
 
     def add(method: str, path: str, headers: dict[str, str] | None = None) -> None:
@@ -247,7 +247,7 @@ def rows() -> list[Row]:
 
 
 def ask(address: str, given: list[Row], tls: ssl.SSLContext | None = None) -> list[Row]:
-    """The answers of the server at `HOST:PORT`."""
+    """Return the answers of the server at `HOST:PORT`."""
     host, _, port = address.rpartition(":")
     modified = {
         name: _send(host, int(port), tls, "HEAD", f"/catalogs/{name}/api/v1/all", {})[1].get(

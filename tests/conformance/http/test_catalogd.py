@@ -1,7 +1,7 @@
-"""Every answer of catalogd's own handler (v1.11.0, with `metas`), against ours.
+"""Every answer of catalogd's own handler (v1.11.0, with `metas`), compared with olmkit's.
 
 `catalogd.jsonl` has its answers to the requests of `requests.py`, in their order, about two
-catalogs. Ours come from one process that serves both, without TLS and with it. With `--e2e`, the
+catalogs. One olmkit process serves both, without TLS and with it. With `--e2e`, the
 handler is built, and must give the recorded answers; `OLMKIT_RECORD=1` records them again.
 """
 
@@ -47,7 +47,7 @@ requests = _requests()
 
 @contextmanager
 def served(folder: Path, *more: str | Path) -> Iterator[str]:
-    """The address of our server for both catalogs."""
+    """The address of the server of olmkit for both catalogs."""
     folders = [str(path) for path in requests.write(folder).values()]
     words = ["catalog", "serve", *folders, "--host", "127.0.0.1", "--port", "0", *map(str, more)]
     with subprocess.Popen(
@@ -66,7 +66,7 @@ def served(folder: Path, *more: str | Path) -> Iterator[str]:
 
 
 def differences(address: str, tls: ssl.SSLContext | None = None) -> list[str]:
-    """The requests to which our answer is another, with both answers."""
+    """Return the requests whose answers differ, with both answers."""
     rows = requests.rows()
     theirs = [json.loads(line) for line in (HERE / "catalogd.jsonl").read_text().splitlines()]
     assert len(rows) == len(theirs)
@@ -82,7 +82,7 @@ def _short(answer: dict[str, Any]) -> str:
 
 
 def is_better(row: dict[str, Any], mine: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Where we differ on purpose: RFC 9110 decides, and catalogd has what Go's libraries do."""
+    """Return whether a difference is intended: olmkit follows RFC 9110, catalogd Go's libraries."""
     sent, path = row["headers"], row["path"]
     got, had = mine["status"], theirs["status"]
     since, given, accepted = (
@@ -98,16 +98,16 @@ def is_better(row: dict[str, Any], mine: dict[str, Any], theirs: dict[str, Any])
         or (accepted == "*" and same_body)
         # zstd is not offered: Python has it from 3.14 on.
         or ("zstd" in accepted and got == had == 200)
-        # A range of a form or unit that is not known is ignored (14.2), and so are several.
+        # A range of an unknown form or unit is ignored (14.2), and so are several.
         or (got == 200 and had in (206, 416) and given in IGNORED_RANGES)
-        # The last 0 bytes cannot be sent, units have any case, numbers any length (14.1).
+        # The last 0 bytes cannot be sent, units have any case, numbers have any length (14.1).
         or ((got, had) == (416, 206) and given == "bytes=-0")
         or ((got, had) == (206, 416) and given in ("BYTES=0-9", *LONG_RANGES))
-        # Part of a query that cannot be decoded is not dropped: the rest requests something else.
+        # A part of a query that cannot be decoded counts: the rest would request something else.
         or (MALFORMED_QUERY.search(path) is not None and (got == 400 or mine["body"] == ""))
         # Paths are not rewritten.
         or (had == 307 and got in (400, 404))
-        # A method that HTTP does not have is refused before its path is looked at.
+        # A method that HTTP does not have is refused before its path is read.
         or (row["method"] in requests.UNKNOWN_METHODS and (got, had) == (400, 405))
     )
 
@@ -140,7 +140,7 @@ def test_the_recorded_answers_are_those_of_the_handler(tmp_path: Path) -> None:
     running: list[subprocess.Popen[str]] = []
     address = ""
     try:
-        # The last one answers for all: what the others have stored is in the same place.
+        # The last one answers for all: the results of the others are in the same place.
         for name, folder in requests.write(tmp_path).items():
             words = [program, folder, name, place]
             process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)

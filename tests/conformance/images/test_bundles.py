@@ -1,4 +1,4 @@
-"""Every real bundle becomes an image whose files and labels come back, the same on every run."""
+"""Every real bundle becomes an image with the same files and labels, reproducibly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bundles(cases: Path) -> list[Path]:
     return found
 
 
-def test_every_bundle_survives_being_an_image(cases: Path, tmp_path: Path) -> None:
+def test_every_bundle_is_read_back_from_its_image(cases: Path, tmp_path: Path) -> None:
     async def check() -> None:
         for number, folder in enumerate(bundles(cases)):
             options = PublishOptions(target=f"oci:{tmp_path}/oci:n{number}")
@@ -48,7 +48,7 @@ def test_every_bundle_survives_being_an_image(cases: Path, tmp_path: Path) -> No
 def test_skopeo_reads_every_bundle_from_the_registry(
     cases: Path, registry: RegistryServer, tmp_path: Path, skopeo: Callable[..., bytes]
 ) -> None:
-    """A tenth of them, since each takes skopeo a while; any of them would do."""
+    """A tenth of them, since skopeo needs time for each; any of them would do."""
     for number, folder in enumerate(bundles(cases)[::10]):
         target = f"{registry.host}/real/n{number}:v1"
         options = PublishOptions(target=target, push=True, project=tmp_path)

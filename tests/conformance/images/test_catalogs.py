@@ -1,4 +1,4 @@
-"""Every real catalog becomes an image from which the same files come back."""
+"""Every real catalog becomes an image with the same files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from olmkit.jobs.image.publish import PublishOptions
 ACCESS = Access()
 
 
-def test_every_catalog_survives_being_an_image(cases: Path, tmp_path: Path) -> None:
+def test_every_catalog_is_read_back_from_its_image(cases: Path, tmp_path: Path) -> None:
     folders = sorted(path for path in (cases / "catalogs").glob("*/*") if path.is_dir())
     assert len(folders) >= 7
 

@@ -1,7 +1,7 @@
-"""Overlays, against what kustomize 5.8.1 built from the same, byte by byte.
+"""Overlays, compared byte by byte with the output of kustomize 5.8.1.
 
 A build that differs or is refused must be in `differences.toml` with its
-reason; what kustomize refuses must be refused.
+rreason; input that kustomize refuses must be refused.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ STAGES = {
 
 
 def reader(case: Path) -> Callable[[str], bytes | None]:
-    """The files of a case's project, and what earlier stages wrote into it."""
+    """The files of a case's project, and those that earlier stages wrote into it."""
 
     def read(path: str) -> bytes | None:
         places = [case / "project" / path]
@@ -73,7 +73,7 @@ def reader(case: Path) -> Callable[[str], bytes | None]:
 
 
 @pytest.mark.parametrize(("case", "folder", "answer"), BUILDS)
-def test_an_overlay_is_built_as_kustomize_builds_it(
+def test_an_overlay_is_built_as_in_kustomize(
     case: str, folder: str, answer: str, vectors: Path
 ) -> None:
     wanted = (vectors / "go" / case / "expected" / "kustomize" / f"{answer}.yaml").read_bytes()
@@ -89,7 +89,7 @@ def test_an_overlay_is_built_as_kustomize_builds_it(
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_kustomize_refuses_is_refused_with_a_place(name: str, vectors: Path) -> None:
+def test_input_that_kustomize_refuses_is_refused_with_a_place(name: str, vectors: Path) -> None:
     case = vectors / "go" / "kustomize-features"
     assert (case / "expected" / f"bad-{name}.exit").read_text().strip() == "1"
 
@@ -106,8 +106,8 @@ VECTORS = sorted(path.name for path in (HERE / "vectors").iterdir())
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_a_small_overlay_is_built_as_kustomize_builds_it(name: str) -> None:
-    """Written for what differed in public projects; kustomize 5.8.1 gave the answers."""
+def test_a_small_overlay_is_built_as_in_kustomize(name: str) -> None:
+    """Written for differences in public projects, with the output of kustomize 5.8.1."""
     folder = HERE / "vectors" / name
 
     def read(path: str) -> bytes | None:

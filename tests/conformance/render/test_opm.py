@@ -1,7 +1,7 @@
-"""Rendering side by side with opm of operator-registry 1.73.
+"""Rendering compared with opm of operator-registry 1.73.
 
-Published bundles and catalogs give its bytes, in both forms and migrated. Rule
-vectors, one fault each, give its blob or its refusal. `differences.toml` holds
+Published bundles and catalogs result in its bytes, in both formats and migrated. Rule
+vectors, one error each, result in its blob or its refusal. `differences.toml` has
 every difference with its reason; one that is not there fails, and so does an
 entry that is no longer a difference.
 """
@@ -49,7 +49,7 @@ def _digest(blobs: tuple[Blob, ...] | OlmkitError, form: fbc.Form) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def test_published_bundles_give_the_same_bytes(cases: Path) -> None:
+def test_published_bundles_result_in_the_same_bytes(cases: Path) -> None:
     answers = list(_answers(cases / "expected/render-bundles.jsonl"))
 
     different = [
@@ -79,7 +79,9 @@ def test_the_published_bundle_without_csv_is_refused_with_the_reason(cases: Path
 @pytest.mark.parametrize(
     ("answer", "level"), [("render", Level.NONE), ("render-migrate", Level.ALL)]
 )
-def test_published_catalogs_give_the_same_bytes(cases: Path, answer: str, level: Level) -> None:
+def test_published_catalogs_result_in_the_same_bytes(
+    cases: Path, answer: str, level: Level
+) -> None:
     answers = list(_answers(cases / "expected/catalogs.jsonl"))
 
     different = [
@@ -94,7 +96,7 @@ def test_published_catalogs_give_the_same_bytes(cases: Path, answer: str, level:
     assert answers
 
 
-def test_rule_vectors_give_the_same_blob_or_are_refused_too(vectors: Path) -> None:
+def test_rule_vectors_result_in_the_same_blob_or_are_also_refused(vectors: Path) -> None:
     answers = list(_answers(vectors / "rules/bundles-render.jsonl"))
 
     different = [
@@ -109,7 +111,7 @@ def test_rule_vectors_give_the_same_blob_or_are_refused_too(vectors: Path) -> No
 
 
 def _outcome(blobs: tuple[Blob, ...] | OlmkitError) -> tuple[Any, list[str] | None]:
-    """The blob without its inlined manifests, and what those are."""
+    """Return the blob without its inlined manifests, and these."""
     if isinstance(blobs, OlmkitError):
         return None, None
     blob = json.loads(fbc.dump(blobs, "json"))
@@ -125,7 +127,7 @@ def _outcome(blobs: tuple[Blob, ...] | OlmkitError) -> tuple[Any, list[str] | No
 
 
 @pytest.mark.parametrize("name", sorted(DIFFERENCES))
-def test_a_listed_difference_is_still_one(vectors: Path, tmp_path: Path, name: str) -> None:
+def test_every_listed_difference_exists(vectors: Path, tmp_path: Path, name: str) -> None:
     case = DIFFERENCES[name]
     minimal = vectors / "rules/bundles/minimal"
     for path in minimal.rglob("*"):

@@ -1,6 +1,6 @@
-"""CEL rules of `olm.constraint` against what OLM's own evaluation answers for them.
+"""CEL rules of `olm.constraint` compared with OLM's own evaluation.
 
-Each rule is read as a requirement and asked of a candidate with the given properties.
+Each rule is read as a requirement and evaluated for a candidate with the given properties.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _expected(answer: dict[str, Any]) -> str:
     return "holds" if answer.get("holds") else "does not hold"
 
 
-def test_rules_mean_what_the_reference_says(vectors: Path) -> None:
+def test_rules_have_the_results_of_the_reference(vectors: Path) -> None:
     lines = (vectors / "resolve" / "rules.jsonl").read_text("utf-8").splitlines()
     vectors = [json.loads(line) for line in lines]
     assert vectors

@@ -1,7 +1,7 @@
-"""Contradictions compared with the search, on one world of forty and each one by hand.
+"""Explanations of conflicts compared with the search, on one of 40 worlds and each manual one.
 
-The search says whether a bundle can be selected together with what must be; the explanation
-must agree, contradict itself, and need each of its constraints.
+The search decides whether a bundle can be selected together with required ones; the explanation
+must agree, be contradictory, and need each of its constraints.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.conformance.resolution.worlds import worlds
 
 
 def problem_of(problem: SearchProblem, constraints: Iterable[Constraint]) -> SearchProblem:
-    """A problem of the same variables that has these constraints alone."""
+    """Return a problem with the same variables and only these constraints."""
     found = SearchProblem(choices=[[] for _ in problem.choices])
     for one in constraints:
         match one:

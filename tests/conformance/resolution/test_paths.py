@@ -1,7 +1,7 @@
-"""Paths of upgrades compared with the answers of OLM's own resolvers.
+"""Upgrade paths compared with the answers of OLM's own resolvers.
 
-Of their worlds those count in which one Subscription and the graph decide alone: nothing
-requires anything, and nothing else is installed.
+Only worlds with one Subscription, without requirements and without other installed bundles
+rcount: there, the graph alone decides.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def resolve(vectors: Path) -> Path:
 
 
 def is_graph_alone(world: dict[str, Any], answer: dict[str, Any]) -> bool:
-    """Whether nothing but the graph of one channel decides."""
+    """Return whether only the graph of one channel decides."""
     if (
         not answer["deterministic"]
         or len(world["subscriptions"]) != 1
@@ -53,7 +53,7 @@ def is_graph_alone(world: dict[str, Any], answer: dict[str, Any]) -> bool:
 
 
 def _says_twice(bundle: dict[str, Any]) -> bool:
-    """Such a bundle is in its own way."""
+    """Such a bundle conflicts with itself."""
     said = [json.dumps(one, sort_keys=True) for one in bundle.get("properties", ())]
     return len(said) != len(set(said))
 
@@ -64,7 +64,7 @@ def channel_of(world: dict[str, Any]) -> Channel | None:
     return package.channels.get(subscription["channel"]) if package else None
 
 
-def test_ways_are_those_of_olm_v0(resolve: Path) -> None:
+def test_paths_are_those_of_olm_v0(resolve: Path) -> None:
     compared = 0
     for world, answer in worlds(resolve):
         if not is_graph_alone(world, answer):
@@ -93,7 +93,7 @@ def test_ways_are_those_of_olm_v0(resolve: Path) -> None:
     assert compared > 100
 
 
-def test_ways_are_those_of_olm_v1(resolve: Path) -> None:
+def test_paths_are_those_of_olm_v1(resolve: Path) -> None:
     compared = 0
     for line in (resolve / "scenarios-v1.jsonl").read_text().splitlines():
         world = json.loads(line)

@@ -1,7 +1,7 @@
-"""`catalog path` compared with `catalog resolve`, hop by hop, on every world there is.
+"""`catalog path` compared with `catalog resolve`, hop by hop, on every world.
 
-A path takes requirements to be met, so these are left out of the catalogs; everything else of a
-world counts: order, skips, ranges, faults of channels, and bundles that OLM never selects.
+A path assumes that requirements are met, so catalogs have none here; everything else of a
+world counts: order, skips, ranges, errors of channels, and bundles that OLM never selects.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MOST_STEPS = 20
 
 
 def sources(world: dict[str, Any]) -> Iterator[tuple[dict[str, Channel], CatalogEntries]]:
-    """Each catalog of a world without requirements, by channel and as entries."""
+    """Return each catalog of a world without requirements, by channel and as entries."""
     for one in world["catalogs"]:
         stripped = {**one, "bundles": [without_requirements(bundle) for bundle in one["bundles"]]}
         catalog = catalog_of(stripped)
@@ -50,7 +50,7 @@ def sources(world: dict[str, Any]) -> Iterator[tuple[dict[str, Channel], Catalog
             for bundle in package.bundles.values()
             for identity in bundle.properties.identities
         ):
-            continue  # a Subscription to another package would choose from it, too
+            continue  # a Subscription to another package would also choose from it
         names = [
             (channel.name, name)
             for package in catalog.packages.values()
@@ -76,7 +76,7 @@ def without_requirements(bundle: dict[str, Any]) -> dict[str, Any]:
 
 
 def resolved(source: CatalogEntries, channel: Channel, start: str) -> list[str] | None:
-    """The CSVs that OLM installs one after the other; None when it cannot resolve."""
+    """Return the CSVs that OLM installs one after the other, or None if it cannot resolve."""
     entries = {one.name: one for one in source.entries if one.package == channel.package}
     there = []
     if start:
@@ -119,7 +119,7 @@ def resolved(source: CatalogEntries, channel: Channel, start: str) -> list[str] 
 
 
 def path_of(channel: Channel, start: str) -> list[str] | None:
-    """The same by the graph alone."""
+    """Return the same from the graph alone."""
     try:
         if not start:
             first = upgrades.newest(upgrades.order(channel))
@@ -138,7 +138,7 @@ def path_of(channel: Channel, start: str) -> list[str] | None:
     return hops[:MOST_STEPS]
 
 
-def test_a_path_is_what_resolutions_lead_through(vectors: Path) -> None:
+def test_a_path_has_the_hops_of_resolutions(vectors: Path) -> None:
     compared, blocked = 0, 0
     different: dict[str, tuple[Any, Any]] = {}
     for world, _ in worlds(vectors / "resolve"):

@@ -1,4 +1,4 @@
-"""Resolutions compared with the answers of OLM v0's own resolver, on every world there is."""
+"""Resolutions compared with the answers of OLM v0's own resolver, on every world."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def range_of(text: str) -> VersionRange | None:
 
 
 def properties_of(bundle: dict[str, Any]) -> tuple[ResolverProperty, ...]:
-    """The properties of a bundle, those of the old form translated."""
+    """Return the properties of a bundle, with the old form converted."""
     found = [ResolverProperty(one["type"], one["value"]) for one in bundle.get("properties", ())]
     if not found:
         found += [ResolverProperty("olm.gvk", api) for api in bundle.get("providedAPIs", ())]
@@ -158,7 +158,7 @@ def inputs_of(world: dict[str, Any]) -> ResolverInput:
 
 
 def said(answer: Answer) -> Any:
-    """An answer in the form of the recorded ones, errors by their kinds alone."""
+    """Return an answer in the form of the recorded ones, with errors as their kinds."""
     match answer:
         case SolvedInstall():
             return {
@@ -201,7 +201,7 @@ def recorded(result: dict[str, Any]) -> Any:
     return {key: result[key] for key in ("steps", "subscriptions", "generated", "plan")}
 
 
-# A choice that was passed over is left to OLM's solver, which takes another than ours.
+# For a rejected choice, OLM's solver decides, and it selects another one than olmkit.
 ELSEWHERE = {"w-01024", "w-04444"}
 
 
@@ -225,10 +225,10 @@ def test_nondeterministic_answers_are_all_found(vectors: Path) -> None:
         ours = [said(one) for one in resolver.resolve(inputs_of(world))]
         missed += any(one not in ours for one in theirs)
     assert count > 200
-    assert missed <= 3  # two of ELSEWHERE, and one that comes at random there, too
+    assert missed <= 3  # two of ELSEWHERE, and one that is also random there
 
 
-def test_what_follows_is_what_follows_with_olm(vectors: Path) -> None:
+def test_the_next_hops_are_those_of_olm(vectors: Path) -> None:
     compared = 0
     for world, answer in worlds(vectors / "resolve"):
         if not answer["deterministic"] or answer["hopsEnd"] not in ("done", "error"):

@@ -32,7 +32,7 @@ def query_of(world: dict[str, Any]) -> UpgradeQuery:
 
 
 def catalogs_of(world: dict[str, Any]) -> list[ClusterCatalog]:
-    """The catalogs that the extension may take from."""
+    """Return the catalogs that the extension can use."""
     selector = LabelSelector.parse(world["extension"].get("selector", {}))
     return [
         ClusterCatalog(
@@ -60,7 +60,7 @@ def answer_of(world: dict[str, Any]) -> dict[str, str]:
     return {"bundle": found.bundle.name}
 
 
-def test_choices_are_those_of_olm_v1(vectors: Path) -> None:
+def test_selected_bundles_are_those_of_olm_v1(vectors: Path) -> None:
     lines = (vectors / "resolve" / "scenarios-v1.jsonl").read_text().splitlines()
     worlds = [json.loads(line) for line in lines]
     assert worlds

@@ -26,7 +26,7 @@ def worlds(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def catalog_of(world: dict[str, Any]) -> Catalog:
-    """A catalog of a world as file-based catalog."""
+    """Return a catalog of a world as file-based catalog."""
     blobs = []
     for package in world["packages"]:
         head = {"schema": "olm.package", "name": package["name"]}

@@ -1,7 +1,7 @@
-"""Composite templates side by side with opm 1.43.1, the last release that renders them.
+"""Composite templates compared with opm 1.43.1, the last release that renders them.
 
 `composite.json` has the files of each template, and the SHA-256 of what
-`opm alpha render-template composite` wrote, or null where it refused. It read the bundles of the
+`opm alpha render-template composite` wrote, or null if it refused. It read the bundles of the
 set `rules` from the registry `RECORDED`.
 """
 
@@ -48,7 +48,7 @@ def _publish(host: str, vectors: Path, folder: Path) -> None:
 
 
 def _written(case: str, form: fbc.Form, host: str, folder: Path) -> dict[str, str] | None:
-    """The digests of what is written below the current folder; None when that is refused."""
+    """Return the digests of files written below the current directory; None if that is refused."""
     folder.mkdir()
     os.chdir(folder)
     files = {path: text.replace(RECORDED, host) for path, text in CASES[case]["files"].items()}
@@ -78,7 +78,7 @@ def _written(case: str, form: fbc.Form, host: str, folder: Path) -> dict[str, st
     }
 
 
-def test_composite_templates_give_the_files_of_the_reference_or_are_refused_too(
+def test_composite_templates_result_in_the_files_of_the_reference_or_are_also_refused(
     tmp_path: Path, vectors: Path, registry: RegistryServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bundles").mkdir()

@@ -1,4 +1,4 @@
-"""Catalogs as templates, and rendered again: a conversion loses nothing, or is refused."""
+"""Catalogs converted to templates and rendered again: nothing is lost, or it is refused."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def blobs_of(text: str) -> list[Blob]:
 
 
 def rendered(text: bytes, blobs: Sequence[Blob]) -> list[Blob]:
-    """The catalog of a template whose images have the bundles of `blobs`."""
+    """Return the catalog of a template whose images have the bundles of `blobs`."""
     made = source.read(text, "template.yaml")
     bundles = [RenderedBundle.of(blob) for blob in blobs if blob.schema == wire.BUNDLE]
     known = {bundle.image: bundle for bundle in bundles}
@@ -72,7 +72,7 @@ def test_every_catalog_is_the_same_after_the_round_trip(vectors: Path, form: fbc
         assert fbc.dump(again, form) == fbc.dump(blobs, form), folder.name
         text = conversion.dump(conversion.convert(blobs, Kind.SUBSTITUTES), form)
         entries = source.read(text, "template.yaml").fields["entries"] or ()
-        # As values: in YAML, the reference writes a JSON `-0` that is read as 0.
+        # Compared as values: in YAML, the reference writes a JSON `-0` that is read as 0.
         assert [Blob.of(value).value for value in entries] == [blob.value for blob in blobs]
     assert converted > 100
 
@@ -80,7 +80,7 @@ def test_every_catalog_is_the_same_after_the_round_trip(vectors: Path, form: fbc
 def test_a_basic_template_names_images_in_the_order_of_the_catalog() -> None:
     text = conversion.dump(conversion.convert(blobs_of(CATALOG), Kind.BASIC), "json").decode()
 
-    # Of `opm alpha convert-template basic`.
+    # From `opm alpha convert-template basic`.
     assert text.startswith('{\n    "schema": "olm.template.basic",\n    "entries": [\n')
     assert '{\n            "a": "\\u003cx\\u003e",\n            "b": 1,' in text
     bundle = '"schema": "olm.bundle",\n            "image": "quay.io/x/p:v1.0.0"\n        }'
@@ -90,7 +90,7 @@ def test_a_basic_template_names_images_in_the_order_of_the_catalog() -> None:
     )
 
 
-def test_a_bundle_that_has_no_image_or_shares_one_is_refused_with_its_place() -> None:
+def test_a_bundle_without_an_image_or_with_a_shared_one_is_refused_with_its_place() -> None:
     shared = CATALOG.replace("p:v1.0.1", "p:v1.0.0")
     bare = CATALOG.replace("image: quay.io/x/p:v1.0.1\n", "")
     for text, message in ((shared, "have one image"), (bare, "has no image")):
@@ -100,7 +100,7 @@ def test_a_bundle_that_has_no_image_or_shares_one_is_refused_with_its_place() ->
         assert (found.rule, str(found.at)) == ("FBC911", "catalog.yaml:19:1")
 
 
-def test_a_catalog_with_the_channels_of_a_semver_template_becomes_one() -> None:
+def test_a_catalog_with_the_channels_of_a_semver_template_is_converted_to_one() -> None:
     blobs = [blob for blob in blobs_of(CATALOG) if blob.schema != "custom.x"]
 
     text = conversion.dump(conversion.convert(blobs, Kind.SEMVER), "yaml")
@@ -122,7 +122,9 @@ def test_a_catalog_with_the_channels_of_a_semver_template_becomes_one() -> None:
         ("defaultChannel: stable-v1", "defaultChannel: x", "cannot express olm.package `p`"),
     ],
 )
-def test_what_a_semver_template_cannot_express_is_refused(old: str, new: str, message: str) -> None:
+def test_a_catalog_that_a_semver_template_cannot_express_is_refused(
+    old: str, new: str, message: str
+) -> None:
     text = CATALOG.replace(old, new, 1)
     if new:
         text = text.replace("schema: custom.x\nb: 1\na: <x>\n---\n", "")
@@ -142,8 +144,8 @@ def bundle_text(version: str) -> str:
 
 
 @pytest.mark.property
-def test_every_catalog_of_a_semver_template_becomes_a_semver_template_again() -> None:
-    """The conversion refuses only catalogs that no semver template gives."""
+def test_every_catalog_of_a_semver_template_is_converted_to_a_semver_template() -> None:
+    """The conversion only refuses catalogs that no semver template generates."""
     random = Random(7)
     for _ in range(300):
         numbers = [
@@ -176,7 +178,9 @@ def test_every_catalog_of_a_semver_template_becomes_a_semver_template_again() ->
         assert fbc.dump(rendered(converted, bundles), "json") == fbc.dump(catalog, "json")
 
 
-def test_real_catalogs_become_semver_templates_or_are_refused_with_a_place(cases: Path) -> None:
+def test_real_catalogs_are_converted_to_semver_templates_or_are_refused_with_a_place(
+    cases: Path,
+) -> None:
     refusals = []
     for path in sorted((cases / "catalogs").rglob("catalog.*")):
         blobs = list(fbc.load_stream(path.read_bytes(), path.name))

@@ -1,7 +1,7 @@
-"""Catalog templates side by side with `opm alpha render-template` of operator-registry 1.73.
+"""Catalog templates compared with `opm alpha render-template` of operator-registry 1.73.
 
-The vectors have its bytes in both forms, or its refusal. The images that they name are folders
-here; that images are pulled is shown in `tests/unit/jobs/catalog/templates/test_template.py`.
+The vectors have its bytes in both formats, or its refusal. The images that they name are
+directories here; `tests/unit/jobs/catalog/templates/test_template.py` tests that images are pulled.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from olmkit.jobs.catalog import render
 from olmkit.jobs.catalog.render import RenderOptions
 from olmkit.jobs.catalog.templates import template
 
-# Their images have no folder: no tag, no such tag, no registry, no reference at all.
+# Their images have no directory: no tag, no such tag, no registry, no reference at all.
 ABSENT: Final = {
     "basic-absent-image",
     "basic-digest-unknown",
@@ -37,7 +37,7 @@ ABSENT: Final = {
     "semver-no-tag",
     "semver-short-name",
 }
-# opm refuses a tag with a digest wherever it reads images; the digest counts here. A basic template
+# opm always refuses a tag with a digest; olmkit uses the digest. A basic template
 # as a stream of blobs is the form of opm before 1.44.
 ACCEPTED: Final = {"basic-tag-and-digest", "basic-bare-stream"}
 # The argument of the command is not a kind.
@@ -57,7 +57,7 @@ def _bundle(vectors: Path, image: str) -> RenderedBundle:
 
 @functools.cache
 def _read(folder: str, image: str) -> RenderedBundle:
-    # A tag with a digest cannot be the image of a folder.
+    # A tag with a digest cannot be the image of a directory.
     options = RenderOptions(image=image.partition("@")[0] if image.count(":") > 2 else image)
     return asyncio.run(render.read_bundle(folder, options)).rendered
 
@@ -78,7 +78,7 @@ def _cases(vectors: Path) -> Iterator[dict[str, Any]]:
             yield case
 
 
-def test_every_vector_gives_opms_bytes(vectors: Path) -> None:
+def test_every_vector_has_opms_bytes(vectors: Path) -> None:
     folder = vectors / "rules"
     accepted = [case for case in _cases(folder) if case["yaml"]["exit"] == 0]
     forms: tuple[fbc.Form, ...] = ("yaml", "json")
@@ -134,6 +134,6 @@ def test_a_tag_with_a_digest_is_read_by_the_digest(vectors: Path) -> None:
         (b'{"schema": "olm.semver", "schema": "olm.semver"}', "`schema` is set twice"),
     ],
 )
-def test_odd_templates_are_refused_in_words(text: bytes, message: str) -> None:
+def test_invalid_templates_are_refused_with_a_message(text: bytes, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         source.read(text, "template.yaml")

@@ -38,7 +38,7 @@ def bundle(folder: Path, image: str) -> RenderedBundle:
 
 
 @pytest.mark.parametrize("release", sorted(RECORDED))
-def test_every_template_gives_the_bytes_of_the_release(vectors: Path, release: str) -> None:
+def test_every_template_has_the_bytes_of_the_release(vectors: Path, release: str) -> None:
     folder = vectors / "rules/templates"
     wrong = []
     for case, digest in RECORDED[release].items():
@@ -71,6 +71,6 @@ def test_rules_change_with_the_releases(text: str, edges: Edges, has_presentatio
 
 
 @pytest.mark.parametrize("text", ["1.27", "1.74", "2.50", "", "1.50.x", "1"])
-def test_what_is_not_a_known_release_is_refused(text: str) -> None:
+def test_an_unknown_release_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match=r"is not a release of opm from 1\.28 to 1\.73"):
         OpmRelease.parse(text)

@@ -1,7 +1,7 @@
-"""Random models as source text, and random objects that fit them or nearly do.
+"""Random models as source text, and random objects that match them or almost do.
 
-What is drawn leaves out what differs by rule, as `docs/how-to/python-types.md` says: null,
-texts for numbers, `true` for 1, whole numbers as 3.0, repeated items of a set, bytes,
+Excluded values are those that differ by rule, as `docs/how-to/python-types.md` says: null,
+strings for numbers, `true` for 1, whole numbers as 3.0, repeated items of a set, bytes,
 quantities and times.
 """
 
@@ -31,7 +31,7 @@ _WRONG = st.sampled_from([False, 1.5, "", "zz", -1000, 1000, [], {}, [1], {"a": 
 
 
 def _mostly(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Values of a type, and now and then something else."""
+    """Values of a type, and sometimes another value."""
     return st.integers(0, 30).flatmap(lambda chance: values if chance else _WRONG)
 
 
@@ -126,7 +126,7 @@ class Author:
 
     def _integer(self) -> Drawn:
         low = self.draw(st.integers(-9, 8))
-        high = self.draw(st.integers(low + 1, 9))  # limits that nothing fits are refused
+        high = self.draw(st.integers(low + 1, 9))  # limits that no value satisfies are refused
         text = self.pick(
             "int",
             "Int32",
@@ -174,7 +174,7 @@ class Author:
 
 @dataclass(frozen=True)
 class World:
-    """The source of a kind `Thing`, and objects for its spec."""
+    """Return the source of a kind `Thing`, and objects for its spec."""
 
     source: str
     specs: list[Any]

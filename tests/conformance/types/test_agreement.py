@@ -1,7 +1,7 @@
-"""What a model accepts, its CRD accepts, and the other way round.
+"""A model and its CRD accept the same objects.
 
-The model is asked in strict form, as the API server reads JSON; the schema is
-judged as JSON Schema draft 4, whose keywords are those of a CRD.
+The model is validated in strict mode, as the API server reads JSON; the schema is
+validated as JSON Schema draft 4, whose keywords are those of a CRD.
 """
 
 from __future__ import annotations

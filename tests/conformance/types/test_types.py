@@ -1,4 +1,4 @@
-"""Python types give the CRDs that controller-gen writes for the same types in Go."""
+"""Python types have the CRDs that controller-gen writes for the same types in Go."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _tree(case: str, root: Path) -> Tree:
 
 
 def _expected(case: str) -> bytes:
-    """What the reference wrote, without the name of its tool."""
+    """Return the output of the reference, without the name of its tool."""
     lines = (HERE / case / "expected.yaml").read_text().splitlines(keepends=True)
     kept = [line for line in lines if STAMP not in line]
     text = "".join(kept).replace("  annotations:\n  name:", "  name:")
@@ -33,10 +33,10 @@ def _expected(case: str) -> bytes:
 
 
 @pytest.mark.parametrize("case", ["memcached", "shapes"])
-def test_python_types_make_the_crd_of_the_same_types_in_go(case: str, root: Path) -> None:
+def test_python_types_have_the_crd_of_the_same_types_in_go(case: str, root: Path) -> None:
     findings = Findings()
     sources = source.read(_tree(case, root), findings)
     (crd,) = manifests.crds(sources, findings).values()
-    # The marker of `shapes` names fields that its kind does not have; the reference says nothing.
+    # The marker of `shapes` names fields that its kind does not have; the reference ignores it.
     assert [found.rule for found in findings.items] == ["API035"] * 2 * (case == "shapes")
     assert (b"---\n" + documents.dump(crd)).decode() == _expected(case).decode()

@@ -1,9 +1,9 @@
-"""Texts against what Kubernetes' YAML reader makes of them.
+"""Texts compared with the results of Kubernetes' YAML reader.
 
-`vectors.jsonl` holds our own short texts, valid, broken and odd, each with
-the JSON (or the error) that sigs.k8s.io/yaml v1.6.0 gives for it. Where it is read,
-the value must be the same; where it is refused, we refuse. `differences.toml` names
-the texts that we refuse although Go reads them, and why.
+`vectors.jsonl` has short texts of this project, valid, invalid and unusual, each with
+the JSON (or the error) of sigs.k8s.io/yaml v1.6.0. If it reads a text, olmkit has
+the same value; if it refuses a text, olmkit refuses it. `differences.toml` has
+the texts that olmkit refuses although Go reads them, and why.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _read(data: bytes) -> Any:
 
 
 def _same(ours: Any, theirs: Any) -> bool:
-    # Minus zero is zero; anything else must have the same text.
+    # Minus zero is zero; any other number must have the same text.
     texts = {_MINUS_ZERO.sub(b"0", json_text.compact(value)) for value in (ours, theirs)}
     return len(texts) == 1
 
@@ -56,7 +56,7 @@ def _difference(data: bytes, vector: dict[str, Any]) -> str:
     return "" if _same(value, vector["json"]) else f"we read {value!r}"
 
 
-def test_texts_are_read_and_refused_as_by_kubernetes() -> None:
+def test_texts_are_read_and_refused_as_in_kubernetes() -> None:
     differing = {
         ascii(data.decode("utf-8", "replace")): difference
         for data, vector in _vectors()
@@ -77,7 +77,7 @@ def test_a_difference_is_never_a_wrong_value() -> None:
     assert wrong == []
 
 
-def test_the_quick_reader_gives_the_exact_value_or_refuses() -> None:
+def test_the_fast_reader_has_the_exact_value_or_refuses() -> None:
     for data, _ in _vectors():
         quick = yaml_fast.read(data)
         if quick is not yaml_fast.REFUSED:
