@@ -1,4 +1,4 @@
-"""What the client can do besides objects, on both servers."""
+"""The methods of the client that are not about whole objects, on both servers."""
 
 from __future__ import annotations
 
