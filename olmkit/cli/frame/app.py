@@ -169,16 +169,16 @@ class Command(click.Command):
         self.example = example
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse like click, but an empty argument is an error.
+        """Parse like click, but an empty argument or value of an option is an error.
 
-        It usually comes from an unset variable, and as a path it would mean the current folder.
+        It usually comes from an unset variable. As a path it would mean the current folder, and
+        as an option that it was not passed.
         """
         given, _, _ = self.make_parser(ctx).parse_args(list(args))
-        for parameter in self.params:
-            if isinstance(parameter, click.Argument) and not ctx.resilient_parsing:
-                value = given.get(parameter.name or "")
-                if value == "" or (isinstance(value, tuple | list) and "" in value):
-                    raise click.BadParameter("it is empty", ctx, parameter)
+        for parameter in () if ctx.resilient_parsing else self.params:
+            value = given.get(parameter.name or "")
+            if value == "" or (isinstance(value, tuple | list) and "" in value):
+                raise click.BadParameter("it is empty", ctx, parameter)
         return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

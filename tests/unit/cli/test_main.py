@@ -448,6 +448,21 @@ def test_an_empty_argument_is_invalid_usage(path: str, capsys: pytest.CaptureFix
     assert "error: " in seen.err
 
 
+@pytest.mark.parametrize("path", sorted(COMMANDS))
+def test_an_empty_value_of_an_option_is_invalid_usage(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaf = _loaded(path)
+    for option in leaf.params:
+        if not isinstance(option, click.Option) or option.is_flag or option.count:
+            continue
+        name = option.opts[-1]
+        assert main.run([*path.split(" "), f"{name}="]) == 2, name
+        error = capsys.readouterr().err
+        assert f"`{name}`" in error
+        assert "it is empty" in error
+
+
 @pytest.mark.parametrize(
     ("words", "is_json"),
     [
