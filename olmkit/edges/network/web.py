@@ -414,9 +414,16 @@ def _differs(error: aiohttp.ClientConnectorError) -> bool:
 def _certificate_error(error: BaseException, host: str, prefix: str) -> RemoteError:
     inner = getattr(error, "certificate_error", error)
     reason = getattr(inner, "verify_message", "") or "it cannot be verified"
+    hint = f"name the authority that signed it with `--{prefix}ca-file`"
+    if "expired" in reason:
+        hint = f"renew the certificate of `{host}`"
+    elif "not yet valid" in reason:
+        hint = f"correct the clock of this machine or of `{host}`"
+    elif "mismatch" in reason:
+        hint = f"use a name of the certificate, or let `{host}` have a certificate for that name"
     return RemoteError(
-        f"cannot trust the certificate of `{host}`: {reason}",
-        hint=f"name the authority that signed it with `--{prefix}ca-file`",
+        f"cannot trust the certificate of `{host}`: {reason.rstrip('.')}",
+        hint=hint,
         temporary=False,
     )
 

@@ -8,7 +8,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation
+from olmkit.olm.explain import certificates, explanation
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 _AWAY = re.compile(r"conversion webhook for .*? failed: (?P<rest>.*)", re.DOTALL)
@@ -63,8 +63,9 @@ def refusal(message: str) -> str:
 def hint(said: str) -> str:
     """Return a hint about a conversion webhook, based on the API server's error."""
     configured = "`spec.conversion.webhook.clientConfig` of the CustomResourceDefinition"
-    if "x509" in said or "certificate" in said:
-        return f"renew `caBundle` in {configured}, or the certificate of the webhook's server"
+    fault = certificates.find_fault(said)
+    if fault is not None:
+        return certificates.webhook_advice(fault, f"`caBundle` in {configured}")
     if "not found" in said:
         return f"install the operator again, or correct the Service in {configured}"
     return ""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from olmkit.olm.explain import explanation
+from olmkit.olm.explain import certificates, explanation
 from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.explain.workloads.templates import TemplatePlace
 
@@ -168,9 +168,10 @@ def _explain_unreachable_webhook(found: re.Match[str], _: Context) -> ApiServerR
     place = f"Service `{service['name']}` in namespace `{service['namespace']}`" if service else ""
     reason = explanation.first_line(_POST.sub("", why))
     configurations = "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations`"
-    if "x509" in why or "certificate" in why:
+    fault = certificates.find_fault(why)
+    if fault is not None:
         advice = (
-            f"renew the `caBundle` of webhook `{hook}` or the certificate of its server; "
+            f"{certificates.webhook_advice(fault, f'the `caBundle` of webhook `{hook}`')}; "
             f"{configurations} lists the configurations"
         )
         reason = f"its certificate is not accepted: {reason}"

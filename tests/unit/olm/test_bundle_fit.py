@@ -170,7 +170,7 @@ AWAY = (
     ("said", "hint"),
     [
         ('service "gone" not found', "correct the Service in `spec.conversion.webhook"),
-        ("x509: certificate has expired", "renew `caBundle`"),
+        ("x509: certificate has expired", "renew the certificate of the webhook's server"),
         ("dial tcp 10.0.0.1:443: connect: connection refused", "read the logs of its pods"),
     ],
 )

@@ -10,7 +10,8 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation
+from olmkit.olm.explain import certificates, explanation
+from olmkit.olm.explain.certificates import CertificateFault
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.explain.workloads.templates import TemplatePlace
 
@@ -110,8 +111,9 @@ def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) 
         )
     if any(part in words for part in ("no such host", "server misbehaving", "Temporary failure")):
         return f"correct the host `{host}` in the image's name, or let the nodes' DNS resolve it"
-    if "x509" in words or "certificate" in words:
-        return f"let the container runtime of the nodes trust the certificate of `{host}`"
+    fault = certificates.find_fault(words)
+    if fault is not None:
+        return _CERTIFICATE[fault].format(host=host)
     if any(part in words for part in _PLAIN):
         return (
             f"serve `{host}` with TLS, or configure the container runtime of the nodes to use "
@@ -122,6 +124,17 @@ def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) 
     if "connection refused" in words or "no route" in words or "timeout" in words:
         return f"check that `{host}` runs, and that the nodes reach it"
     return f"check that the nodes reach `{host}`, and trust it"
+
+
+_CERTIFICATE = {
+    CertificateFault.EXPIRED: "renew the certificate of `{host}`, which has expired",
+    CertificateFault.NOT_YET_VALID: "correct the clock of the nodes or of `{host}`, whose "
+    "certificate is not valid yet",
+    CertificateFault.OTHER_NAME: "let `{host}` have a certificate for that name, or name it in the "
+    "image by a name of its certificate",
+    CertificateFault.UNTRUSTED: "let the container runtime of the nodes trust the certificate of "
+    "`{host}`",
+}
 
 
 def use_catalog_secrets(found: Diagnosis) -> Diagnosis:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import ssl
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,32 @@ def test_a_file_of_authorities_must_contain_some(tmp_path: Path) -> None:
     path.write_text("no certificate")
     with pytest.raises(ConfigurationError, match="holds no certificate"):
         web.trusted(WebOptions(ca_file=str(path)))
+
+
+@pytest.mark.parametrize(
+    ("reason", "hint"),
+    [
+        ("self-signed certificate", "name the authority that signed it with `--from-ca-file`"),
+        ("certificate has expired", "renew the certificate of `r.example.com`"),
+        (
+            "certificate is not yet valid",
+            "correct the clock of this machine or of `r.example.com`",
+        ),
+        (
+            "Hostname mismatch, certificate is not valid for 'r.example.com'.",
+            "use a name of the certificate, or let `r.example.com` have a certificate for "
+            + "that name",
+        ),
+    ],
+)
+def test_a_certificate_that_is_not_accepted_has_its_fix(reason: str, hint: str) -> None:
+    cause = ssl.SSLCertVerificationError()
+    cause.verify_message = reason
+
+    found = web._certificate_error(cause, "r.example.com", "from-")  # noqa: SLF001 - the decision
+
+    assert found.message == f"cannot trust the certificate of `r.example.com`: {reason.strip('.')}"
+    assert found.hint == hint
 
 
 def test_an_unknown_host_is_reported() -> None:

@@ -126,6 +126,7 @@ def test_a_webhook_service_without_pods_is_waited_for_at_first(moment: str, read
     [
         ('service "gone" not found', "correct the Service in `spec.conversion.webhook"),
         ("certificate signed by unknown authority", "renew `caBundle`"),
+        ("x509: certificate has expired or is not yet valid", "which has expired, and its"),
         ("connect: connection refused", "read the logs of the operator's pods"),
     ],
 )

@@ -55,7 +55,12 @@ HERE = Context(namespace="apps", template=TemplatePlace("the bundle's Deployment
         (CALL + POST + 'service "hooks" not found',
          "Service `hooks` in namespace `tools` does not exist", "when its operator is gone"),
         (CALL + POST + "tls: failed to verify certificate: x509: certificate has expired",
+         "its certificate is not accepted", "renew the certificate of the webhook's server"),
+        (CALL + POST + "tls: failed to verify certificate: x509: certificate signed by unknown "
+         "authority",
          "its certificate is not accepted", "renew the `caBundle` of webhook `w.example.com`"),
+        (CALL + POST + "tls: failed to verify certificate: x509: certificate is valid for a, not b",
+         "its certificate is not accepted", "for the name of its Service"),
     ],
 )  # fmt: skip
 def test_each_refusal_has_its_fix(words: str, said: str, hint: str) -> None:

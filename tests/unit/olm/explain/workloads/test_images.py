@@ -26,6 +26,18 @@ IMAGE = "registry.example.com/cache:1"
         ("dial tcp: lookup registry.example.com: no such host", "correct the host"),
         ("dial tcp: lookup registry.example.com on 10.0.0.2:53: server misbehaving", "DNS"),
         ("x509: certificate signed by unknown authority", "trust the certificate of"),
+        (
+            "x509: certificate has expired or is not yet valid: current time A is after B",
+            "renew the certificate of `registry.example.com`, which has expired",
+        ),
+        (
+            "x509: certificate has expired or is not yet valid: current time A is before B",
+            "correct the clock of the nodes or of `registry.example.com`",
+        ),
+        (
+            "x509: certificate is valid for a.example.com, not registry.example.com",
+            "let `registry.example.com` have a certificate for that name",
+        ),
         ("http: server gave HTTP response to HTTPS client", "plain HTTP"),
         ("tls: first record does not look like a TLS handshake", "plain HTTP"),
         ("no match for platform in manifest", "architecture of the nodes"),
