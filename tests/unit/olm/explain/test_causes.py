@@ -24,7 +24,9 @@ def test_each_cause_is_on_its_page(root: Path) -> None:
 def _sources(root: Path) -> Iterator[Path]:
     yield from (root / "olmkit/olm").rglob("*.py")
     yield from (root / "olmkit/jobs/cluster" / name for name in ("deploy.py", "olm.py"))
-    yield root / "olmkit/jobs/cluster_v0/upgrade_wait.py"
+    yield from (
+        root / "olmkit/jobs/cluster_v0" / name for name in ("install.py", "upgrade_wait.py")
+    )
 
 
 def _causes(tree: ast.AST) -> Iterator[str]:
