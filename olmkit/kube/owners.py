@@ -7,10 +7,20 @@ are checked here.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest
+
+
+class TypedOwner(Protocol):
+    """An object of a class of the operator."""
+
+    def to_manifest(self) -> Manifest:
+        """Return the object as a manifest."""
+
+
+Owner = Manifest | TypedOwner
 
 
 class AlreadyOwned(ValueError):  # noqa: N818 - the field's word
@@ -18,7 +28,7 @@ class AlreadyOwned(ValueError):  # noqa: N818 - the field's word
 
 
 def set_controller_reference(
-    owner: Manifest, manifest: Manifest, *, block_owner_deletion: bool = True
+    owner: Owner, manifest: Manifest, *, block_owner_deletion: bool = True
 ) -> None:
     """Make `owner` the controller of the object.
 
@@ -26,6 +36,7 @@ def set_controller_reference(
     plug-in OwnerReferencesPermissionEnforcement is enabled, as on OpenShift. Raises `AlreadyOwned`,
     and `ValueError` if the namespaces forbid it.
     """
+    owner = _manifest_of(owner)
     current = controller_of(manifest)
     if current is not None and not _same_owner(current, _reference(owner)):
         raise AlreadyOwned(
@@ -39,13 +50,15 @@ def set_controller_reference(
     _put(owner, manifest, reference)
 
 
-def set_owner_reference(owner: Manifest, manifest: Manifest) -> None:
+def set_owner_reference(owner: Owner, manifest: Manifest) -> None:
     """Make `owner` an owner of the object; `ValueError` if the namespaces forbid it."""
+    owner = _manifest_of(owner)
     _put(owner, manifest, _reference(owner))
 
 
-def remove_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
+def remove_owner_reference(owner: Owner, manifest: Manifest) -> bool:
     """Remove the reference to `owner`; return whether it existed."""
+    owner = _manifest_of(owner)
     references = _references(manifest)
     kept = [one for one in references if not _same_owner(one, _reference(owner))]
     if len(kept) == len(references):
@@ -58,16 +71,18 @@ def remove_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
     return True
 
 
-def remove_controller_reference(owner: Manifest, manifest: Manifest) -> bool:
+def remove_controller_reference(owner: Owner, manifest: Manifest) -> bool:
     """Remove the reference to `owner` if it is the controller; return whether it was."""
+    owner = _manifest_of(owner)
     controller = controller_of(manifest)
     if controller is None or not _same_owner(controller, _reference(owner)):
         return False
     return remove_owner_reference(owner, manifest)
 
 
-def has_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
+def has_owner_reference(owner: Owner, manifest: Manifest) -> bool:
     """Return whether `manifest` has a reference to `owner`, by group, kind and name."""
+    owner = _manifest_of(owner)
     return any(_same_owner(one, _reference(owner)) for one in _references(manifest))
 
 
@@ -76,11 +91,15 @@ def controller_of(manifest: Manifest) -> dict[str, Any] | None:
     return next((one for one in _references(manifest) if one.get("controller") is True), None)
 
 
-def is_controlled_by(manifest: Manifest, owner: Manifest) -> bool:
+def is_controlled_by(manifest: Manifest, owner: Owner) -> bool:
     """Compare by UID: an owner that was created again under the same name is a different one."""
     controller = controller_of(manifest)
-    uid = objects.metadata(owner).get("uid")
+    uid = objects.metadata(_manifest_of(owner)).get("uid")
     return controller is not None and bool(uid) and controller.get("uid") == uid
+
+
+def _manifest_of(owner: Owner) -> Manifest:
+    return owner if isinstance(owner, dict) else owner.to_manifest()
 
 
 def _put(owner: Manifest, manifest: Manifest, reference: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ code is that of the command; 2 if the CRDs or samples are not valid.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
@@ -27,13 +26,20 @@ from olmkit.edges import paths
 from olmkit.kube.objects import Manifest
 from olmkit.testing import installing, rbac
 from olmkit.testing.apiserver.kinds.built_in_kinds import BUILT_IN
+from olmkit.testing.apiserver.kinds.collection import Collection
 from olmkit.testing.apiserver.server import ApiServer
 from olmkit.testing.clients import client_for
 
 _NAMESPACE = "default"
 _USER = "operator"
 _OPENAPI = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-_PAUSE = 0.2  # seconds between two looks for new workloads
+_ROLLING = {"type": "RollingUpdate"}
+_WORKLOADS: Mapping[str, Mapping[str, Any]] = {
+    "daemonsets.apps": {"updateStrategy": _ROLLING},
+    "deployments.apps": {"replicas": 1, "strategy": _ROLLING},
+    "jobs.batch": {"completions": 1, "parallelism": 1},
+    "statefulsets.apps": {"replicas": 1, "updateStrategy": _ROLLING},
+}
 _OWN = frozenset({"events", "leases", "namespaces"})
 _COUNTS = ("availableReplicas", "readyReplicas", "replicas", "updatedReplicas")
 _NODES = (
@@ -57,7 +63,7 @@ def main(words: Sequence[str]) -> int:
 
 
 async def _run(config: Path, command: Sequence[str]) -> int:
-    server = ApiServer.of(BUILT_IN, crds=installing.crds(config))
+    server = _Server.of(BUILT_IN, crds=installing.crds(config))
     server.collects_garbage = True
     server.users[_USER] = {"username": _USER, "groups": ["system:authenticated"]}
     # Helm asks for the schemas of kinds; an empty document is one without any.
@@ -82,13 +88,9 @@ async def _run(config: Path, command: Sequence[str]) -> int:
         granted = _granted(config / "rbac")
         if granted:
             server.denies = rbac.forbids(granted)
-        ready = asyncio.create_task(_keep_ready(server))
         with paths.temporary_folder() as folder:
             kubeconfig = str(_kubeconfig(folder, server.url))
             code = await _end_of(command, os.environ | {"KUBECONFIG": kubeconfig})
-        ready.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await ready
     for use in rbac.compare(server.accesses, granted).missing if granted else ():
         print(f"`{config / 'rbac'}` does not grant: {use}", file=sys.stderr)  # noqa: T201
     for plural, of_kind, name in _listed(server):
@@ -151,21 +153,33 @@ def _listed(server: ApiServer) -> Iterator[tuple[str, str, str]]:
             yield str(resource), resource.gvk.kind, "/".join(filter(None, (namespace, name)))
 
 
-async def _keep_ready(server: ApiServer) -> None:
-    """Set the status of workloads, as if their pods ran and ended."""
-    while True:
-        for plural in ("deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch"):
-            for one in server.all(plural):
-                if (status := _ready(plural, one, server.now())) != one.get("status"):
-                    server.put(plural, one | {"status": status})
-        await asyncio.sleep(_PAUSE)
+class _Server(ApiServer):
+    """Sets defaults that waiting programs read, and the status of workloads, as if pods ran."""
+
+    def _keep(
+        self,
+        collection: Collection,
+        manifest: Manifest,
+        old: Manifest | None,
+        *,
+        dry_run: bool = False,
+    ) -> Manifest:
+        plural = str(collection.resource)
+        if plural not in _WORKLOADS:
+            return super()._keep(collection, manifest, old, dry_run=dry_run)
+        spec = {**_WORKLOADS[plural], **(manifest.get("spec") or {})}
+        new = super()._keep(collection, {**manifest, "spec": spec}, old, dry_run=dry_run)
+        status = _ready(plural, new, self.now())
+        if dry_run or new.get("status") == status:
+            return new
+        return super()._keep(collection, {**new, "status": status}, new)
 
 
 def _ready(plural: str, workload: Manifest, now: str) -> Mapping[str, Any]:
     if plural == "jobs.batch":
         done = {"type": "Complete", "status": "True", "lastTransitionTime": now}
         return {"succeeded": 1, "startTime": now, "completionTime": now, "conditions": [done]}
-    count = (workload.get("spec") or {}).get("replicas", 1)
+    count = workload["spec"].get("replicas", 1)
     available = {"type": "Available", "status": "True", "lastTransitionTime": now}
     return {
         **dict.fromkeys(_NODES if plural == "daemonsets.apps" else _COUNTS, count),

@@ -9,6 +9,7 @@ changes in `scaffold_edit`.
 from __future__ import annotations
 
 import keyword
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ from olmkit.project.config import (
 from olmkit.project.edits import yaml as yaml_edits
 from olmkit.project.scaffold import template_files
 
+_MAKE = re.compile(r"^ *- (?:run: )?make (.+)$", re.MULTILINE)
+_TARGETS = re.compile(r"^([a-z][a-z0-9 -]*):(?!=)", re.MULTILINE)
 LAYOUT = "python.olmkit/v1"
 CI = ("github", "gitlab")
 SAMPLES_FOLDER = "config/samples"
@@ -167,6 +170,21 @@ def add_workflow(draft: Draft, service: str, language: str, templates: Tree) -> 
         if draft.get(path) is not None:
             draft.note(f"`{path}` existed and is kept", path)
         draft.make(path, content.data)
+        _note_missing_targets(draft, path, content.data)
+
+
+def _note_missing_targets(draft: Draft, path: str, workflow: bytes) -> None:
+    """Report the targets of a workflow that the project's Makefile does not have."""
+    makefile = (draft.get("Makefile") or b"").decode("utf-8", "replace")
+    lines = _MAKE.findall(workflow.decode())
+    wanted = dict.fromkeys(word for line in lines for word in line.split())
+    present = {word for line in _TARGETS.findall(makefile) for word in line.split()}
+    if missing := [f"`{one}`" for one in wanted if one not in present]:
+        draft.note(
+            f"`Makefile` has no target {', '.join(missing)}, which `{path}` runs",
+            "Makefile",
+            "copy it from a new project, which `olmkit init` writes to an empty directory",
+        )
 
 
 def package_of(project: Project) -> str:

@@ -24,6 +24,22 @@ def _child(namespace: str = "n") -> dict[str, Any]:
     }
 
 
+def test_an_owner_can_be_a_typed_object() -> None:
+    class Typed:
+        def to_manifest(self) -> dict[str, Any]:
+            return _owner()
+
+    child, other = _child(), _child()
+    owners.set_controller_reference(Typed(), child)
+    owners.set_controller_reference(_owner(), other)
+    assert child == other
+    assert owners.is_controlled_by(child, Typed())
+    assert owners.has_owner_reference(Typed(), child)
+    assert owners.remove_controller_reference(Typed(), child)
+    owners.set_owner_reference(Typed(), child)
+    assert owners.remove_owner_reference(Typed(), child)
+
+
 def test_a_controller_reference_has_all_fields() -> None:
     child = _child()
     owners.set_controller_reference(_owner(), child)

@@ -273,6 +273,18 @@ def test_the_domain_can_be_changed_until_there_are_kinds(templates: Tree) -> Non
         edited(tree, templates, domain="no domain")
 
 
+def test_targets_that_a_workflow_runs_and_the_makefile_lacks_are_noted(templates: Tree) -> None:
+    tree = begun(templates)
+    project = project_of(tree)
+    assert scaffold_edit.edit(EditRequest(ci="github"), project, tree, templates).notes == []
+    less = Tree({**tree, "Makefile": b"lint test: x\nIMG := a:b\nimage:\n\tmake chart\n"})
+    (note,) = scaffold_edit.edit(EditRequest(ci="github"), project, less, templates).notes
+    assert note.message == (
+        "`Makefile` has no target `envtest`, `bundle-image`, `build-installer`, `chart`, which "
+        "`.github/workflows/operator.yaml` runs"
+    )
+
+
 def test_there_is_no_workflow_for_projects_in_go(templates: Tree) -> None:
     tree = begun(templates)
     project = replace(project_of(tree), layout=("go.kubebuilder.io/v4",))
