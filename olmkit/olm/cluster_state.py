@@ -307,6 +307,9 @@ def shorten(manifest: Manifest) -> Manifest:
             short["metadata"] = {"name": objects.name(manifest)}
             short["spec"] = {k: v for k, v in spec.items() if k in ("taints", "unschedulable")}
             short["status"] = {k: v for k, v in status.items() if k == "allocatable"}
+            ready = [dict(one) for one in kinds.conditions(manifest) if one.get("type") == "Ready"]
+            if ready:
+                short["status"]["conditions"] = ready
         case _:
             pass
     return short

@@ -7,7 +7,6 @@ waits. If the install fails, the created objects are removed on request.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,7 +20,14 @@ from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v0 import fit, install_choice, one_group, uninstall, upgrade_plan
+from olmkit.jobs.cluster_v0 import (
+    earlier_catalog,
+    fit,
+    install_choice,
+    one_group,
+    uninstall,
+    upgrade_plan,
+)
 from olmkit.jobs.cluster_v0.install_choice import InstallChoice, InstallOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, text
@@ -207,8 +213,10 @@ async def _create_and_wait(
     for manifest in made.objects:
         if objects.kind(manifest) == "CatalogSource" and made.served is not None:
             await wait_until_served(reader, made.served, report, timeouts)
+        if objects.kind(manifest) == kinds.CATALOG_SOURCE[1]:
+            await earlier_catalog.wait_for_pods(reader, manifest, report, timeouts)
         if objects.kind(manifest) == kinds.SUBSCRIPTION[1]:
-            await _wait_until_connected(reader, created, timeouts)
+            await earlier_catalog.wait_until_connected(reader, created, timeouts)
         await cluster_write.create(reader, manifest, created=created, report=report)
     if made.served is not None:
         await adopt(reader, made.served)
@@ -256,28 +264,6 @@ async def _create_and_wait(
         message=f"the Subscription of `{request.package}` was deleted during the installation",
         hint="another client may have uninstalled the operator at the same time: install it again",
     )
-
-
-async def _wait_until_connected(
-    reader: ClusterObjects, created: Sequence[Manifest], timeouts: Timeouts
-) -> None:
-    """Wait a short time until OLM is connected to a new catalog in an existing namespace.
-
-    If a catalog of the same name was deleted there, OLM would choose from its contents until then.
-    """
-    kind = kinds.CATALOG_SOURCE[1]
-    source = next((one for one in created if objects.kind(one) == kind), None)
-    is_new = any(objects.kind(one) == kinds.NAMESPACE[1] for one in created)
-    if source is None or is_new:
-        return
-    clock = asyncio.get_running_loop().time
-    end = clock() + min(timeouts.seconds, timeouts.believed)
-    while clock() < end:
-        name, place = objects.name(source), objects.namespace(source)
-        found = await or_default(reader.find(kinds.CATALOG_SOURCE, name, place), None)
-        if found is not None and kinds.connection_state(found) == "READY":
-            return
-        await asyncio.sleep(timeouts.interval)
 
 
 def _of_neighbors(made: Plan, seen: ClusterState, names: Sequence[str]) -> str:

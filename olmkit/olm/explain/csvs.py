@@ -7,6 +7,7 @@ CRDs, or its Deployments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
 from olmkit.kube import objects
@@ -14,9 +15,10 @@ from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis, webhook_fit
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import bundle_objects, conversions, explanation, forms
-from olmkit.olm.explain.explanation import Diagnosis, Readiness
+from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.explain.workloads import pods, templates
 
+_RENEWED_BEFORE = timedelta(days=1)  # OLM renews a certificate this long before it expires
 _SETTLED = 30.0  # seconds until the endpoints of ready pods are known
 _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")
 
@@ -411,7 +413,28 @@ def explain_succeeded_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | 
                 readiness=Readiness.STUCK if _is_settled(snapshot, csv) else Readiness.WAITING,
             )
     is_settled = _is_settled(snapshot, csv)
-    return conversions.explain_conversions(snapshot, csv, is_settled=is_settled)
+    return _explain_expired_certificate(snapshot, csv) or conversions.explain_conversions(
+        snapshot, csv, is_settled=is_settled
+    )
+
+
+def _explain_expired_certificate(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
+    """Explain certificates of webhooks that OLM should have renewed, and that have expired."""
+    services = kinds.webhook_services(csv)
+    now = explanation.moment(snapshot.moment)
+    due = explanation.moment(kinds.status(csv).get("certsRotateAt"))
+    if not services or now is None or due is None or now < due + _RENEWED_BEFORE:
+        return None
+    names = ", ".join(f"`{name}`" for one in services for name in _webhook_names(csv, one))
+    return Diagnosis(
+        cause="webhook-certificate-expired",
+        message=f"the certificate of the webhooks {names} has expired: OLM has not renewed it "
+        f"since {due:%Y-%m-%d}",
+        hint="check that OLM's `olm-operator` runs, and its log; after that, OLM renews a deleted "
+        f"certificate: `kubectl delete secret -n {snapshot.namespace} "
+        f"{' '.join(f'{one}-cert' for one in services)}`",
+        origin=FaultOrigin.WORLD,
+    )
 
 
 def _webhook_names(csv: Manifest, service: str) -> Iterator[str]:

@@ -75,3 +75,17 @@ def test_an_existing_csv_is_installed_before_olm_records_it() -> None:
     assert ClusterState(namespace="apps", csvs=(old,)).installed(asks) == "c.v1"
     assert ClusterState(namespace="apps", csvs=(old, new)).installed(asks) == "c.v2"
     assert ClusterState(namespace="apps", csvs=(new,)).installed(made("Subscription", "b")) == ""
+
+
+def test_a_saved_node_keeps_whether_it_is_ready() -> None:
+    conditions = [{"type": "DiskPressure", "status": "False"}, {"type": "Ready", "status": "False"}]
+    node = {
+        "kind": "Node",
+        "metadata": {"name": "n", "labels": {"a": "b"}},
+        "status": {"conditions": conditions, "images": [], "allocatable": {"cpu": "2"}},
+    }
+
+    assert cluster_state.shorten(node)["status"] == {
+        "allocatable": {"cpu": "2"},
+        "conditions": conditions[1:],
+    }

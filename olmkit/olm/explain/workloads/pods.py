@@ -171,7 +171,7 @@ def _explain_node(snapshot: ClusterState, pod: Manifest) -> Diagnosis | None:
     if ready.get("status") not in ("False", "Unknown"):
         return None
     why = text(ready.get("message")) or text(ready.get("reason"))
-    said = f": {explanation.first_line(why)}" if why else ""
+    said = f": {explanation.first_line(why).rstrip('.')}" if why else ""
     return Diagnosis(
         cause="node-not-ready",
         message=f"the node `{name}` of pod `{objects.name(pod)}` is not ready{said}",

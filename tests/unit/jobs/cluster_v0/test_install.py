@@ -1052,34 +1052,6 @@ def test_a_subscription_that_another_client_deletes_ends_the_install() -> None:
     run(story)
 
 
-@pytest.mark.parametrize(
-    ("namespace", "connection", "is_waiting"),
-    [("apps", "", True), ("apps", "READY", False), ("new", "", False)],
-)
-def test_the_subscription_follows_when_olm_is_connected_to_a_new_catalog(
-    namespace: str, connection: str, is_waiting: bool
-) -> None:
-    """Until then, OLM chooses from a deleted catalog of the same name."""
-
-    async def story() -> None:
-        async with cluster("1.0.0") as (reader, server, _):
-            source = made("CatalogSource", "new-shelf", namespace, spec={})
-            if connection:
-                source["status"] = {"connectionState": {"lastObservedState": connection}}
-            server.put("catalogsources", source)
-            created = [source]
-            if namespace == "new":
-                created.insert(0, install_objects.namespace("new"))
-            clock = asyncio.get_running_loop().time
-            start = clock()
-
-            await install._wait_until_connected(reader, created, QUICK)  # noqa: SLF001
-
-            assert (clock() - start >= QUICK.believed) is is_waiting
-
-    run(story)
-
-
 @pytest.mark.parametrize("ending", ["succeeds", "fails", "is interrupted"])
 @pytest.mark.parametrize("kept", [True, False])
 def test_objects_of_a_failed_install_are_kept_or_removed(

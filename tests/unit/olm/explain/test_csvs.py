@@ -122,6 +122,37 @@ def test_a_webhook_service_without_pods_is_waited_for_at_first(moment: str, read
 
 
 @pytest.mark.parametrize(
+    ("moment", "is_expired"),
+    [
+        ("2026-05-02T11:59:59Z", False),
+        ("2026-05-02T12:00:00Z", True),
+        ("", False),
+    ],
+)
+def test_a_certificate_that_olm_has_not_renewed_in_time_is_expired(
+    moment: str, is_expired: bool
+) -> None:
+    """OLM renews it a day before it expires."""
+    hooks = [{"generateName": "a.example.com", "deploymentName": "d.x"}]
+    found = csv("Succeeded", webhookdefinitions=hooks)
+    found["status"]["certsRotateAt"] = "2026-05-01T12:00:00Z"
+    seen = ClusterState(namespace="apps", moment=moment)
+
+    ailing = csvs.explain_succeeded_csv(seen, found)
+
+    assert (ailing is not None) is is_expired
+    if ailing is not None:
+        assert (ailing.cause, ailing.readiness) == ("webhook-certificate-expired", Readiness.STUCK)
+        assert ailing.message == (
+            "the certificate of the webhooks `a.example.com` has expired: OLM has not renewed it "
+            "since 2026-05-01"
+        )
+        assert ailing.hint.endswith("`kubectl delete secret -n apps d-x-service-cert`")
+        found["spec"].pop("webhookdefinitions")
+        assert csvs.explain_succeeded_csv(seen, found) is None
+
+
+@pytest.mark.parametrize(
     ("said", "hint"),
     [
         ('service "gone" not found', "correct the Service in `spec.conversion.webhook"),

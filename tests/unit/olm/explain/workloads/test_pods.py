@@ -50,7 +50,10 @@ def test_a_pod_on_a_failed_node_names_the_node(status: str) -> None:
 
     assert found is not None
     assert (found.cause, found.readiness) == ("node-not-ready", Readiness.STUCK)
-    assert found.message == f"the node `n1` of pod `p` is not ready: {words}"
+    assert (
+        found.message
+        == "the node `n1` of pod `p` is not ready: Kubelet stopped posting node status"
+    )
     assert "`kubectl describe node n1`" in found.hint
     assert list(pods.find_doubtful_nodes(seen(lost))) == ["n1"]
     conditions[0]["status"] = "True"
