@@ -2,12 +2,11 @@
 
 pytest loads it automatically if olmkit is installed. Tests that use one of these fixtures may be
 coroutines: the plugin runs them in the event loop of its servers. Before a fixture is used, only
-pytest is imported.
+pytest is imported, so that other tests start fast.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import inspect
 import itertools
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 if TYPE_CHECKING:
+    import asyncio
+
     from olmkit.kube.objects import Manifest
     from olmkit.runtime.client import Client
     from olmkit.runtime.manager import Manager
@@ -61,6 +62,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine test in the loop of its fixtures."""
     if _LOOP not in pyfuncitem.funcargs or not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
+    import asyncio
+
     for other in ("asyncio", "anyio", "trio"):
         if pyfuncitem.get_closest_marker(other) is not None:
             pytest.fail(
@@ -101,6 +104,8 @@ def _note_crds(error: Exception, config: pytest.Config) -> None:
 @pytest.fixture
 def olmkit_loop() -> Iterator[asyncio.Runner]:
     """Provide the event loop of a test and its fixtures."""
+    import asyncio
+
     with asyncio.Runner() as runner:
         yield runner
 
@@ -146,6 +151,8 @@ def control_plane(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, crds: list[Manifest]
 ) -> Iterator[ControlPlane]:
     """Provide a real API server with the CRDs of the config folder, once per session."""
+    import asyncio
+
     from olmkit.testing import control_plane
 
     wanted = request.config.getoption("--control-plane")
@@ -265,6 +272,8 @@ def run_operator(
 @pytest.fixture
 def until(olmkit_loop: asyncio.Runner, _running: list[Running]) -> Until:  # noqa: ARG001
     """Provide a function that waits until a condition is true, or a manager fails."""
+    import asyncio
+
     from olmkit.testing import waiting
 
     async def wait(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:

@@ -71,21 +71,16 @@ def install(
             if dry_run:
                 _show_plan(app, made.objects, made.offer)
                 return
-            created: list[Manifest] = []
             package = made.request.package
-            with install_status.note_leftovers(
-                app, created, f"olmkit uninstall {package} --olm v1"
-            ):
-                with install_status.show_progress(app, "working") as report:
-                    found = await job.carry_out(
-                        reader,
-                        made,
-                        report=report,
-                        timeouts=timeouts,
-                        created=created,
-                        undone=undone,
-                    )
-                install_status.show(app, found, {"package": package})
+            await install_status.carry_out(
+                app,
+                lambda report, created: job.carry_out(
+                    reader, made, report=report, timeouts=timeouts, created=created, undone=undone
+                ),
+                {"package": package},
+                label="working",
+                removal=f"olmkit uninstall {package} --olm v1",
+            )
 
     app.run(run())
 

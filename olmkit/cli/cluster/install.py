@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.cluster.wait import Timeouts
     from olmkit.jobs.cluster_v0.install import Plan
-    from olmkit.kube.objects import Manifest
 
 
 @command(
@@ -189,20 +188,21 @@ async def _install(
         if dry_run:
             app.emit(_value(made), text=lambda: documents.dump_all(made.objects).decode())
             return
-        created: list[Manifest] = []
-        removal = f"olmkit uninstall {made.request.package} -n {namespace}"
-        with install_status.note_leftovers(app, created, removal):
-            with install_status.show_progress(app, "installing") as report:
-                found = await job.carry_out(
-                    reader,
-                    made,
-                    report=report,
-                    timeouts=timeouts,
-                    created=created,
-                    undone=undone,
-                    added=conflicts.added(access),
-                )
-            install_status.show(app, found, _value(made))
+        await install_status.carry_out(
+            app,
+            lambda report, created: job.carry_out(
+                reader,
+                made,
+                report=report,
+                timeouts=timeouts,
+                created=created,
+                undone=undone,
+                added=conflicts.added(access),
+            ),
+            _value(made),
+            label="installing",
+            removal=f"olmkit uninstall {made.request.package} -n {namespace}",
+        )
 
 
 def _announce(app: App, made: Plan) -> None:

@@ -5,7 +5,7 @@ The cause comes first, then the path to it from the request, then what to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -70,6 +70,25 @@ def note_leftovers(app: App, created: list[Manifest], removal: str) -> Iterator[
         if created:
             app.terminal.say(f"the created objects remain; `{removal}` removes them")
         raise
+
+
+async def carry_out(
+    app: App,
+    work: Callable[[Callable[[str], None], list[Manifest]], Awaitable[Explanation]],
+    result: dict[str, Any],
+    *,
+    label: str,
+    removal: str,
+) -> None:
+    """Show the progress of an install and its end; `removal` removes what a failure leaves.
+
+    `work` gets a function that reports progress, and the list of objects that it has created.
+    """
+    created: list[Manifest] = []
+    with note_leftovers(app, created, removal):
+        with show_progress(app, label) as report:
+            found = await work(report, created)
+        show(app, found, result)
 
 
 def show(app: App, found: Explanation, result: dict[str, Any] | None = None) -> None:

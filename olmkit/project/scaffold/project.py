@@ -17,25 +17,14 @@ from typing import Any
 
 import olmkit
 from olmkit.base import documents, findings, names
-from olmkit.base.diagnostics import (
-    ConfigurationError,
-    Diagnostic,
-    InputError,
-    Location,
-)
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Location
 from olmkit.base.tree import File, Tree
 from olmkit.base.versions import InvalidVersionError, Version
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK
 from olmkit.oci.reference import Reference
 from olmkit.project import distributions
-from olmkit.project.config import (
-    PROJECT_FILE,
-    PYPROJECT_FILE,
-    WATCHED_LAYOUTS,
-    Api,
-    Project,
-)
+from olmkit.project.config import PROJECT_FILE, PYPROJECT_FILE, WATCHED_LAYOUTS, Api, Project
 from olmkit.project.edits import yaml as yaml_edits
 from olmkit.project.scaffold import template_files
 

@@ -29,6 +29,30 @@ def test_an_api_version_has_its_removal(api_version: str, kind: str, removed: in
     assert end.deprecated < removed
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "deprecated", "removed"),
+    [
+        ("apps/v1beta2", "DaemonSet", 9, 16),
+        ("coordination.k8s.io/v1beta1", "Lease", 19, 22),
+        ("extensions/v1beta1", "Ingress", 14, 22),
+        ("networking.k8s.io/v1beta1", "Ingress", 19, 22),
+        ("rbac.authorization.k8s.io/v1alpha1", "ClusterRole", 17, 22),
+        ("rbac.authorization.k8s.io/v1beta1", "RoleBinding", 17, 22),
+        ("scheduling.k8s.io/v1alpha1", "PriorityClass", 14, 17),
+        ("scheduling.k8s.io/v1beta1", "PriorityClass", 14, 22),
+        ("storage.k8s.io/v1alpha1", "CSIStorageCapacity", 21, 24),
+        ("batch/v1beta1", "CronJob", 21, 25),
+    ],
+)
+def test_an_api_version_has_its_deprecation(
+    api_version: str, kind: str, deprecated: int, removed: int
+) -> None:
+    end = lifecycle.find(GVK.parse(api_version, kind))
+
+    assert end is not None
+    assert (end.deprecated, end.removed) == (deprecated, removed)
+
+
 def test_a_served_version_has_none() -> None:
     assert lifecycle.find(GVK.parse("apps/v1", "Deployment")) is None
 

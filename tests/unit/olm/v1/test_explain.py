@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
 from olmkit.olm.v1 import catalogs, state
 from olmkit.olm.v1.explain import explain
-from olmkit.olm.v1.state import OWNER_LABEL, ExtensionState
+from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, ExtensionState
 
 Manifest = dict[str, Any]
 API = "olm.operatorframework.io/v1"
@@ -464,6 +465,54 @@ def test_a_message_is_outdated_if_the_controller_does_not_run() -> None:
                        'catalog "shelf": dial tcp: connection refused')  # fmt: skip
     assert explained(unread).cause == "catalog-not-ready"
     assert explained(unread, system=system).cause == "controller-not-running"
+
+
+@pytest.mark.parametrize("replicas", [1, 2, None])
+def test_a_controller_that_runs_explains_nothing(replicas: int | None) -> None:
+    runs = deployment("operator-controller-controller-manager")
+    runs["metadata"]["namespace"] = "olmv1-system"
+    runs["spec"] |= {"replicas": replicas}
+    if replicas is None:
+        del runs["spec"]["replicas"]  # the API server's default is 1
+    system = ClusterState(namespace="olmv1-system", deployments=(runs,))
+
+    found = explained(
+        extension("Retrying", 'no bundles found for package "cache"'),
+        catalog("True", "Available"),
+        system=system,
+    )
+
+    assert found.cause == "no-such-package"
+
+
+def test_a_stopped_controller_has_its_own_hint_or_that_of_its_deployment() -> None:
+    name = "operator-controller-controller-manager"
+    stopped, its_pod = deployment(name, available=False), pod(name)
+    for one in (stopped, its_pod):
+        one["metadata"]["namespace"] = "olmv1-system"
+    system = ClusterState(namespace="olmv1-system", deployments=(stopped,))
+    old = extension("Succeeded", bundle="cache.v1.0.0", generation=2)
+
+    assert explained(old, system=system).hint == (
+        f"check the Deployment `{name}` in namespace `olmv1-system`"
+    )
+    with_pod = replace(system, pods=(its_pod,))
+    assert explained(old, system=with_pod).hint == "push the image, or correct its name"
+
+
+def test_the_second_controller_is_looked_at_if_the_first_one_runs() -> None:
+    first = deployment(CONTROLLERS[0])
+    second = deployment(CONTROLLERS[1])
+    for one in (first, second):
+        one["metadata"]["namespace"] = "olmv1-system"
+    second["spec"]["replicas"] = 0
+    system = ClusterState(namespace="olmv1-system", deployments=(first, second))
+    old = extension("Succeeded", bundle="cache.v1.0.0", generation=2)
+
+    found = explained(old, system=system)
+
+    assert found.cause == "controller-not-running"
+    assert f"`{CONTROLLERS[1]}` is scaled to 0" in found.message
 
 
 def test_deprecated_content_is_reported() -> None:
