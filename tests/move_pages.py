@@ -18,7 +18,7 @@ def text_of(program: str) -> str:
 
 
 def rows(program: str) -> Iterator[tuple[str, str]]:
-    """The rows of all tables: what the program has, and what olmkit has."""
+    """Return the rows of all tables: the features of the program, and those of olmkit."""
     heads = ("| ---", f"| {program}", "| target")
     for line in text_of(program).splitlines():
         if line.startswith("| ") and not line.startswith(heads):
@@ -27,11 +27,11 @@ def rows(program: str) -> Iterator[tuple[str, str]]:
 
 
 def path_of(words: list[str]) -> str:
-    """The names of commands at the beginning."""
+    """Return the names of commands at the beginning."""
     named = itertools.takewhile(lambda word: re.fullmatch(r"[a-z][a-z0-9-]*", word), words)
     return " ".join(named)
 
 
 def options_of(words: list[str]) -> list[str]:
-    """The options among words."""
+    """Return the options among arguments."""
     return [word for word in words if re.match(r"--?[A-Za-z]", word)]

@@ -1,4 +1,4 @@
-"""Changes that break a file of a bundle, by a generator of random numbers with a known seed."""
+"""Changes that make a file of a bundle invalid, from random numbers with a known seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ODD: tuple[Any, ...] = (
 
 
 def _flip(data: bytes, dice: random.Random) -> bytes:
-    """Some bytes replaced."""
+    """Replace some bytes."""
     changed = bytearray(data)
     for _ in range(dice.randint(1, 8)):
         if changed:
@@ -35,7 +35,7 @@ def _truncate(data: bytes, dice: random.Random) -> bytes:
 
 
 def _double(data: bytes, dice: random.Random) -> bytes:
-    """A line, and perhaps what is below it, twice."""
+    """Duplicate a line, and perhaps the lines below it."""
     lines = data.splitlines(keepends=True)
     start = dice.randrange(len(lines))
     part = lines[start : start + dice.randint(1, 6)]
@@ -43,14 +43,14 @@ def _double(data: bytes, dice: random.Random) -> bytes:
 
 
 def _drop(data: bytes, dice: random.Random) -> bytes:
-    """Some lines gone."""
+    """Remove some lines."""
     lines = data.splitlines(keepends=True)
     start = dice.randrange(len(lines))
     return b"".join([*lines[:start], *lines[start + dice.randint(1, 6) :]])
 
 
 def _indent(data: bytes, dice: random.Random) -> bytes:
-    """A line moved in or out."""
+    """Change the indentation of a line."""
     lines = data.splitlines(keepends=True)
     at = dice.randrange(len(lines))
     lines[at] = b"  " + lines[at] if dice.random() < 0.5 else lines[at].lstrip()
@@ -58,7 +58,7 @@ def _indent(data: bytes, dice: random.Random) -> bytes:
 
 
 def _retype(data: bytes, dice: random.Random) -> bytes:
-    """Some values replaced by others of any type."""
+    """Replace some values by others of any type."""
     value = documents.load(data, "x").value
     for _ in range(dice.randint(1, 3)):
         places = list(_places(value))
@@ -69,7 +69,7 @@ def _retype(data: bytes, dice: random.Random) -> bytes:
 
 
 def _rekey(data: bytes, dice: random.Random) -> bytes:
-    """A key renamed, a list shortened, or a value moved elsewhere."""
+    """Rename a key, shorten a list, or move a value."""
     value = documents.load(data, "x").value
     holder, key = dice.choice(list(_places(value)))
     if isinstance(holder, dict):
@@ -104,12 +104,12 @@ MUTATIONS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
 
 
 def mutated(files: Mapping[str, File], dice: random.Random) -> Tree:
-    """The files with one or two of them changed."""
+    """Return the files with one or two of them changed."""
     changed = {path: file.data for path, file in files.items()}
     for _ in range(dice.randint(1, 2)):
         path = dice.choice(sorted(changed))
         try:
             changed[path] = dice.choice(MUTATIONS)(changed[path], dice)
         except (OlmkitError, AttributeError, IndexError, TypeError, ValueError, yaml.YAMLError):
-            continue  # what the first change left cannot be changed this way
+            continue  # the result of the first change cannot be changed this way
     return Tree(changed)

@@ -1,8 +1,8 @@
-"""How each page of the documents is followed: what is there before it, and what is left out.
+"""How each page of the documents is followed: its preparation, and omitted lines.
 
-Every line that a page types is in exactly one of three places: its page is in `WALKED`, and the
-line is run; its page is in `WALKED_ELSEWHERE`, and the test that is named there runs it; or
-`LEFT_OUT` says why it is not run. A test keeps this complete.
+Every typed line of a page is in exactly one of three places: its page is in `WALKED`, and the
+line is run; its page is in `WALKED_ELSEWHERE`, and the named test runs it; or
+`LEFT_OUT` has the reason why it is not run. A test checks that this is complete.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PROGRAM = "needs a program that is not part of the tests"
 _HELM = "needs helm; the tests of `tests/e2e/hybrid` run it"
 _RUN = "runs until it is stopped, against a cluster; the tests of `tests/e2e/cluster` run it"
 
-# Page → how lines begin that are not run → why.
+# Page → beginning of lines that are not run → the reason.
 LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "README.md": {
         "make demo": _CHECKOUT,
@@ -134,7 +134,7 @@ EXITS: Mapping[tuple[str, str], int] = {
 
 
 SERVERS = re.compile(r"^olmkit (catalog serve (?!.*--cache-only)|hub serve )")
-# Registries of the documents, and where each is here.
+# Registries of the documents, and their replacements.
 REGISTRIES = {
     "quay.io/example": "{host}/example",
     "registry.example.com": "{host}",
@@ -144,26 +144,26 @@ REGISTRIES = {
 
 @dataclass(kw_only=True)
 class Place:
-    """What a reader of a page has: a folder, a registry, programs."""
+    """The resources of a reader: a directory, a registry, programs."""
 
     reader: Any
     host: str
     root: Path
-    # Texts of the page that are others here; longer ones come first.
+    # Replacements for texts of the page; longer ones come first.
     names: dict[str, str] = field(default_factory=dict)
-    # What happens before a line that begins so: the page tells it in words.
+    # Preparations of a line with this beginning, which the page describes in words.
     before: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
-    # What a line prints on this machine is not compared.
+    # The output of a line on this machine is not compared.
     variables: dict[str, str] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
-        """Where the reader is."""
+        """The current directory of the reader."""
         found: Path = self.reader.folder
         return found
 
     def run(self, script: str) -> str:
-        """Prepare something with our own commands."""
+        """Prepare files with commands of olmkit."""
         said: str = self.reader.run(script)
         return said
 
@@ -175,18 +175,18 @@ class Place:
             shutil.copytree(self.root / path, self.folder / to, dirs_exist_ok=True)
 
     def write(self, path: str, text: str) -> Path:
-        """A file of the reader."""
+        """Write a file of the reader."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         return file
 
     def push_bundle(self, folder: str, name: str) -> None:
-        """A bundle in the registry."""
+        """Push a bundle to the registry."""
         self.run(f"olmkit bundle build '{folder}' -t '{self.host}/{name}' --push")
 
     def push_catalog(self, folder: str, name: str) -> None:
-        """A catalog in the registry."""
+        """Push a catalog to the registry."""
         self.run(f"olmkit catalog build '{folder}' -t '{self.host}/{name}' --push")
 
 
@@ -218,18 +218,18 @@ def _bundle(place: Place, folder: str, package: str, version: str, **spec: objec
 
 
 def _stand_ins(place: Place) -> None:
-    """Programs that the tests cannot have: an index of packages, and kustomize."""
+    """Replace programs that tests cannot use: an index of packages, and kustomize."""
     place.reader.tool("pip", "exit 0")
     place.reader.tool("kustomize", 'shift; exec olmkit render "$@"')
 
 
 def _project(place: Place) -> None:
-    """The shipped operator as the project that the reader is in."""
+    """Make the shipped operator the project of the reader."""
     place.copy("operator", ".")
 
 
 def _shipped(place: Place) -> None:
-    """The shipped bundles and catalog, where the page names them."""
+    """Copy the shipped bundles and catalog to the paths on the page."""
     place.copy("bundle/0.0.2", "bundle")
     place.copy("catalog", "catalog")
 
@@ -330,7 +330,7 @@ def _templates(place: Place) -> None:
 
 def _databases(place: Place) -> None:
     rows = index_databases.cog()
-    # As the rules of a semver template make them.
+    # As the rules of a semver template generate them.
     rows["package"] = [{"name": "cog", "default_channel": "stable-v2"}]
     rows["channel"] = [
         {
@@ -464,7 +464,7 @@ def _submit(place: Place) -> None:
 
 
 def _commit(repository: Path) -> None:
-    """A commit of everything; the first one is also the branch of the origin."""
+    """Commit everything; the first commit is also the branch of the origin."""
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(repository)]
     first = not (repository / ".git").exists()
     steps = [["init", "-q", "-b", "main"]] if first else []
@@ -527,7 +527,7 @@ def _mixed(place: Place) -> None:
 
 
 def _watched(plugin: str) -> Callable[[Place], None]:
-    """A project of that plugin, with one kind."""
+    """Create a project of that plugin, with one kind."""
 
     def prepare(place: Place) -> None:
         _helm(place)
@@ -540,11 +540,11 @@ def _watched(plugin: str) -> Callable[[Place], None]:
 
 
 def _nothing(place: Place) -> None:
-    """The page begins in an empty folder."""
+    """Begin in an empty directory."""
     _stand_ins(place)
 
 
-# Page → what its reader has before the first line.
+# Page → the preparation before its first line.
 WALKED: Mapping[str, Callable[[Place], None]] = {
     "README.md": _readme,
     "docs/how-to/ansible-operators.md": _nothing,
@@ -575,7 +575,7 @@ WALKED: Mapping[str, Callable[[Place], None]] = {
 
 
 def reason(page: str, line: str) -> str:
-    """Why the line of that page is not run; empty for one that is."""
+    """Return why that line of the page is not run, or an empty string."""
     found = LEFT_OUT.get(page, {})
     fitting = [why for start, why in found.items() if line.startswith(start)]
     return fitting[0] if fitting else ""
@@ -633,7 +633,7 @@ def serving(place: Place, line: str) -> Iterator[None]:
 
 
 def here(place: Place, text: str) -> str:
-    """The line with the registries, ports and folders of this test."""
+    """Return the line with the registries, ports and directories of this test."""
     found = {name: there.format(host=place.host) for name, there in REGISTRIES.items()}
     found["REF"] = f"{place.host}/example/ref:v1"
     for name, there in {**found, **place.names}.items():
@@ -642,13 +642,13 @@ def here(place: Place, text: str) -> str:
 
 
 def is_printed(expected: str, said: str) -> bool:
-    """Whether a line of the page was printed; `…` matches anything."""
+    """Return whether a line of the page was printed; `…` matches anything."""
     pattern = ".*".join(map(re.escape, expected.split("…")))
     return re.search(rf"^{pattern}$", said, re.MULTILINE) is not None
 
 
 def walk(page: str, place: Place) -> None:
-    """Follow a page from its first line to its last, in order; each line must do what it says."""
+    """Follow a page from its first to its last line; each line must have its effect and output."""
     WALKED[page](place)
     for block in blocks_of(place.root / page, place.root):
         with ExitStack() as servers:

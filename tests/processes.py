@@ -1,4 +1,4 @@
-"""Processes of tests: whether one has ended, and what is there."""
+"""Processes of tests: whether one has ended, and which are running."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def wait_for_end(pid: int, seconds: float = 30) -> None:
-    """Waits until the process `pid` has ended: a signal needs a moment. A zombie has ended.
+    """Wait until the process `pid` has ended: a signal needs a moment. A zombie has ended.
 
     Raises:
         AssertionError: the process still runs after `seconds`.
@@ -21,10 +21,10 @@ def wait_for_end(pid: int, seconds: float = 30) -> None:
 
 
 def of_environment(word: str) -> list[str]:
-    """The commands of the processes that started with this in their environment."""
+    """Return the commands of the processes that started with this in their environment."""
     found = []
     for file in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
+        with contextlib.suppress(OSError):  # it ended in the meantime
             if word.encode() in file.read_bytes():
                 found.append((file.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode())
     return [one for one in found if one]  # a zombie has none

@@ -1,7 +1,7 @@
 """The real cluster that these tests share: one node whose pods run, with OLM v0.
 
-It is the program `tests/cluster`, which ends with its input: whatever becomes of us,
-nothing of it stays.
+It is the program `tests/cluster`, which ends with its stdin: however the tests end,
+no process remains.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class SameGenerated(Protocol):
 class RealCluster:
     """The addresses of the cluster. A test that needs a missing part is skipped with the reason.
 
-    `facts` are those of the program `tests/cluster`; of an external cluster, those that the
-    variables of `external` name.
+    `facts` are those of the program `tests/cluster`; for an external cluster, those of the
+    variables of `external`.
     """
 
     kubeconfig: Path
@@ -116,10 +116,10 @@ class RealCluster:
         return done.stdout
 
     def apply(self, text: str) -> str:
-        """Apply objects, and what kubectl warns of.
+        """Apply objects, and return the warnings of kubectl.
 
-        A pod that is ready is not at once reached through its Service: who calls its
-        webhooks in between is refused, and tries again.
+        A ready pod is not immediately reachable through its Service: a request to its
+        webhooks in between is refused, and repeated.
         """
         deadline = time.monotonic() + 60
         while True:
@@ -155,7 +155,7 @@ class RealCluster:
         return done.stderr
 
     def stop(self, name: str, signal: str = "TERM") -> None:
-        """End one of its processes, such as `kube-apiserver` or `registry`."""
+        """Stop one of its processes, such as `kube-apiserver` or `registry`."""
         self._ask("stop", name, signal)
 
     def start(self, name: str) -> None:
@@ -171,16 +171,16 @@ def _described(facts: dict[str, Any]) -> RealCluster:
 
 
 def external(kubeconfig: Path, tmp: Path) -> RealCluster:
-    """A cluster that a kubeconfig names: kind, k3d, one of a cloud. OLM must be installed in it.
+    """A cluster of a kubeconfig: kind, k3d, a cloud. OLM must be installed in it.
 
     `OLMKIT_E2E_REGISTRY` is `host[:port][/path]` of a registry which this machine and the
-    nodes reach under this name; the images that tests use are pushed there, with the usual
-    credentials. `OLMKIT_PLAIN_HTTP` says that it is not encrypted. `OLMKIT_E2E_ADDRESS` is
+    nodes can reach under this name; the images that tests use are pushed there, with the usual
+    credentials. `OLMKIT_PLAIN_HTTP` means that it has no TLS. `OLMKIT_E2E_ADDRESS` is
     the address at which pods reach this machine.
     """
     kubectl = shutil.which("kubectl")
     if kubectl is None:
-        pytest.skip("kubectl is not here, which a cluster of OLMKIT_E2E_KUBECONFIG needs")
+        pytest.skip("a cluster of OLMKIT_E2E_KUBECONFIG needs kubectl, which is not installed")
     found = {
         "registry": os.environ.get("OLMKIT_E2E_REGISTRY"),
         "outside": os.environ.get("OLMKIT_E2E_ADDRESS"),
@@ -196,7 +196,7 @@ def external(kubeconfig: Path, tmp: Path) -> RealCluster:
 
 
 def _push_images(cluster: RealCluster, folder: Path) -> None:
-    """Push what pods run; the programs in it are of this machine's architecture."""
+    """Push the images of pods; the programs in them have this machine's architecture."""
     nodes = {one["status"]["nodeInfo"]["architecture"] for one in cluster.list("nodes")}
     own = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     if own not in nodes:
@@ -238,9 +238,9 @@ def _started(missing: Callable[[str], NoReturn], *words: str) -> Iterator[RealCl
 def cluster(
     missing: Callable[[str], NoReturn], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RealCluster]:
-    """A cluster of one node; skipped with the reason where none can run, but never in CI.
+    """A cluster with one node; skipped with the reason if none can run, but never in CI.
 
-    `OLMKIT_CLUSTER` names the folder of one that runs already, for hand work, and
+    `OLMKIT_CLUSTER` names the directory of a running one, for manual work, and
     `OLMKIT_E2E_KUBECONFIG` an external cluster, see `external`.
     """
     if os.environ.get("OLMKIT_E2E_KUBECONFIG"):
@@ -263,7 +263,7 @@ def cluster_without_olm(missing: Callable[[str], NoReturn]) -> Iterator[RealClus
 
 @pytest.fixture
 def same_overlays(kustomize: str) -> Callable[[Path], None]:
-    """Asserts that all overlays of a project are rendered, or refused, as kustomize does."""
+    """Assert that all overlays of a project are rendered, or refused, as in kustomize."""
 
     def compare(place: Path) -> None:
         folders = sorted(file.parent for file in place.glob("config/*/kustomization.yaml"))
@@ -285,9 +285,9 @@ def same_overlays(kustomize: str) -> Callable[[Path], None]:
 
 @pytest.fixture
 def same_generated(controller_gen: str, tmp_path_factory: pytest.TempPathFactory) -> SameGenerated:
-    """Generates what the Go sources of a project say, and asserts that controller-gen does so.
+    """Generate the manifests of Go sources, and assert that controller-gen writes the same.
 
-    Its modules must be there or to be had: controller-gen reads them all.
+    Its modules must be available: controller-gen reads them all.
     """
 
     def compare(place: Path, *, has_kinds: bool = True) -> None:
@@ -327,7 +327,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="session")
 def assets(tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs) -> Path:
-    """The programs of the control plane, as `make envtest` puts them into one folder."""
+    """The programs of the control plane, in the directory layout of `make envtest`."""
     folder = tmp_path_factory.mktemp("assets")
     (folder / "etcd").symlink_to(control_plane_programs.etcd)
     server = folder / "kube-apiserver"

@@ -1,4 +1,4 @@
-"""The client and the manager against a real API server, which is killed in between."""
+"""The client and the manager with a real API server, which is killed in between."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _cluster(path: Path) -> HttpCluster:
     return HttpCluster(kubeconfig.load(paths=[path]))
 
 
-def test_reading_writing_and_watching(apiserver: ControlPlane) -> None:
+def test_objects_are_read_written_and_watched(apiserver: ControlPlane) -> None:
     async def story() -> None:
         async with _cluster(apiserver.kubeconfig) as cluster:
             maps = await cluster.resource("v1", "ConfigMap")
@@ -140,7 +140,7 @@ async def _until(done: Any, seconds: float = 180) -> None:
             await asyncio.sleep(0.1)
 
 
-def test_a_manager_continues_when_the_server_was_killed_and_started_again(
+def test_a_manager_continues_after_the_server_was_killed_and_restarted(
     apiserver: ControlPlane,
 ) -> None:
     async def story() -> None:
@@ -182,7 +182,7 @@ def test_a_manager_continues_when_the_server_was_killed_and_started_again(
 
             await _until(created)
             await _until(lambda: mirrored(21))
-            assert not running.done(), "the manager lived through it"
+            assert not running.done(), "the manager still runs"
             manager.stop()
             await running
 
@@ -190,8 +190,8 @@ def test_a_manager_continues_when_the_server_was_killed_and_started_again(
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["listed", "streamed"])
-def test_caches_hold_what_the_server_has(apiserver: ControlPlane, streaming: bool) -> None:
-    """Whole objects and metadata alone, in one namespace, by labels, after changes."""
+def test_caches_have_the_objects_of_the_server(apiserver: ControlPlane, streaming: bool) -> None:
+    """Whole objects and only metadata, in one namespace, by labels, after changes."""
     label = f"cached-{streaming}".lower()
 
     async def story() -> None:
@@ -247,7 +247,7 @@ def test_caches_hold_what_the_server_has(apiserver: ControlPlane, streaming: boo
     asyncio.run(story())
 
 
-def test_election_tells_on_the_lease_who_leads(apiserver: ControlPlane) -> None:
+def test_the_lease_shows_the_elected_leader(apiserver: ControlPlane) -> None:
     async def story() -> None:
         settings = ElectionSettings(
             name="lock",

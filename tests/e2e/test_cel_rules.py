@@ -1,4 +1,4 @@
-"""Validation rules of CRDs: our verdict is that of a real API server."""
+"""Validation rules of CRDs: the result of olmkit is that of a real API server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _crd(number: int, rule: str) -> dict[str, Any]:
     }
 
 
-def test_every_rule_is_compiled_or_refused_as_we_say(apiserver: ControlPlane) -> None:
+def test_every_rule_is_accepted_or_refused_as_olmkit_reports(apiserver: ControlPlane) -> None:
     async def verdicts() -> dict[str, str]:
         found: dict[str, str] = {}
         async with HttpCluster(kubeconfig.load(paths=[apiserver.kubeconfig])) as cluster:

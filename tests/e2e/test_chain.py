@@ -1,8 +1,8 @@
-"""The whole chain on the shipped operator, through a real registry, as a user would type it.
+"""The whole chain on the shipped operator, through a real registry, with the commands of a user.
 
 Images of both bundles and of the catalog are pushed to a docker-registry, read
-back by skopeo and by ourselves, and the catalog is served from the registry and
-asked over gRPC.
+back by skopeo and by olmkit, and the catalog is served from the registry and
+queried over gRPC.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def olmkit(*words: str | Path, folder: Path) -> str:
     return done.stdout
 
 
-def test_from_the_types_of_the_operator_to_an_answer_over_grpc(
+def test_types_of_an_operator_become_a_catalog_that_answers_over_grpc(
     registry: RegistryServer, skopeo: Callable[..., bytes], root: Path, tmp_path: Path
 ) -> None:
-    """Generate, bundle, validate, push, render, add, build, serve, ask."""
+    """Generate, bundle, validate, push, render, add, build, serve, query."""
     host = registry.host
     olmkit("generate", "--project", root / "operator", "--check", folder=tmp_path)
 

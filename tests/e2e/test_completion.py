@@ -1,4 +1,4 @@
-"""Completion in the shells themselves: what each offers for a line that is typed in part."""
+"""Completion in the shells themselves: the suggestions for a partly typed line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 pytestmark = pytest.mark.e2e
 
-# Loads the script as a user does, and prints what would be offered.
+# Loads the script as a user does, and prints the suggestions.
 BASH = r"""
 source <(olmkit completion bash)
 COMP_WORDS=(@WORDS@); COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
@@ -28,7 +28,7 @@ FISH = """
 olmkit completion fish | source
 complete --do-complete "@LINE@" | string replace -r '\\t.*' ''; true
 """
-# zsh completes in a terminal alone: a second zsh in a pseudo-terminal gets the line and a tab.
+# zsh only completes in a terminal: a second zsh in a pseudo-terminal gets the line and a tab.
 ZSH = r"""
 zmodload zsh/zpty
 zpty -b shell zsh -f -i
@@ -91,7 +91,7 @@ def complete(tmp_path: Path, missing: Callable[[str], NoReturn]) -> Callable[[st
         ("olmkit completion ", ["bash", "zsh", "fish"], ["catalog"]),
     ],
 )
-def test_a_shell_offers_what_can_follow(
+def test_a_shell_suggests_what_can_follow(
     shell: str,
     line: str,
     offered: list[str],

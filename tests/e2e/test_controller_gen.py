@@ -1,7 +1,7 @@
 """Random Go types and markers, compared with controller-gen in one run.
 
-The reference is the program that CONTROLLER_GEN names, else one that is built once; it
-needs a Go toolchain. What both accept must be equal to the byte, and what it refuses must
+The reference is the program in CONTROLLER_GEN, or one that is built once; it
+needs a Go toolchain. What both accept must be equal byte by byte, and what it refuses must
 be refused.
 """
 
@@ -68,7 +68,7 @@ type Part struct {
 }
 
 """
-# Types with the markers that fit them; now and then one that does not is taken.
+# Types with matching markers; sometimes a marker does not match.
 NUMBERS = ["kubebuilder:validation:Minimum=3", "k8s:maximum=7 # x", "kubebuilder:default=5"]
 TEXTS = ["kubebuilder:validation:MinLength=2", "kubebuilder:validation:Pattern=`^a,b$`",
          "kubebuilder:validation:Enum=a;\"b c\";1", "kubebuilder:default=\"\""]  # fmt: skip
@@ -91,7 +91,7 @@ TYPES = {
 EVERYTHING = [*NUMBERS, *TEXTS, *LISTS, *MAPS, *ANY]
 
 
-# The rule of `k8s:immutable` and others come in a random order in the reference.
+# The rule of `k8s:immutable` and others have a random order in the reference.
 IMMUTABLE = re.compile(
     r"((?P<i> +)- message: field is immutable\n(?P=i)  rule: self == oldSelf\n)"
     r"((?P=i)- message: m\n(?P=i)  rule: \"true\"\n)"
@@ -99,7 +99,7 @@ IMMUTABLE = re.compile(
 
 
 def in_order(crd: str) -> str:
-    """A CRD with the rules of immutable fields behind the others."""
+    """Return a CRD with the rules of immutable fields after the others."""
     while (found := IMMUTABLE.sub(r"\3\1", crd)) != crd:
         crd = found
     return crd
@@ -130,7 +130,7 @@ def a_package(number: int, chance: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_random_types_give_what_controller_gen_writes(
+def test_random_types_have_the_output_of_controller_gen(
     seed: int, controller_gen: str, vectors: Path, tmp_path: Path
 ) -> None:
     shutil.copy(vectors / "go/crd-corev1/project/go.mod", tmp_path / "go.mod")
@@ -162,13 +162,13 @@ def test_random_types_give_what_controller_gen_writes(
             continue
         (wanted,) = (tmp_path / "out").glob(f"g{number}.example.com_*.yaml")
         ours = "---\n" + documents.dump(crds[wanted.name]).decode()
-        # An inline field that is required has no name to be required under.
+        # An inline field that is required has no name under which it could be required.
         theirs = re.sub(r'^ +- ""\n', "", STAMP.sub("", wanted.read_text()), flags=re.MULTILINE)
         assert in_order(ours) == in_order(theirs), text
 
 
 @pytest.mark.parametrize("case", ["go-all", "go-every-marker", "go-markers", "go-types"])
-def test_golden_files_of_go_projects_are_what_controller_gen_writes(
+def test_golden_files_of_go_projects_are_those_of_controller_gen(
     case: str, controller_gen: str, vectors: Path, root: Path, tmp_path: Path
 ) -> None:
     golden = root / "tests/golden/generate" / case

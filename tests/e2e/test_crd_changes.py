@@ -1,9 +1,9 @@
 """The comparison of CRDs, compared with a real API server.
 
 For each change of `tests/vectors/crd_changes.yaml` an object is created under the old CRD, the
-new CRD replaces it, and the same object is created again: it must be refused exactly if olmkit
-says that valid objects may be. The object is the example that olmkit shows, or, where no object
-is refused, a number of small ones. What is dropped is looked for in the object that is stored.
+new CRD replaces it, and the same object is created again: it must be refused if and only if olmkit
+reports that valid objects can be. The object is the example in the report, or, if no object
+is refused, a number of small ones. Removed values are searched in the stored object.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Story:
         self.old, self.new = (crd_of(number, case[key]) for key in ("old", "new"))
 
     async def run(self) -> Mapping[str, bool]:
-        """Return whether the API server refuses an object, and whether it drops values."""
+        """Return whether the API server refuses an object, and whether it removes values."""
         await self.cluster.create(self.crds, self.old)
         things = await self._established()
         shown, specs = self.case.get("object"), specs_of(self.case)
@@ -44,7 +44,7 @@ class Story:
                     things, object_of(self.number, spec, f"example-{count}")
                 )
             except ClusterError:
-                # A sample may break conditions that are not looked at; an example may not.
+                # A sample can violate conditions that are not checked; an example cannot.
                 assert spec != shown, spec
                 assert count >= len(specs) - MANY, spec
                 continue
@@ -98,19 +98,19 @@ class Story:
 
 
 def _lacks(found: Any, before: Any) -> bool:
-    """Whether something that was stored is gone."""
+    """Return whether a stored value is gone."""
     if isinstance(before, Mapping):
         return not isinstance(found, Mapping) or any(
             key not in found or _lacks(found[key], value)
             for key, value in before.items()
-            if value is not None  # it may be dropped without a loss
+            if value is not None  # it can be removed without a loss
         )
     if isinstance(before, list):
         return not isinstance(found, list) or any(map(_lacks, found, before))
     return False
 
 
-def test_objects_are_refused_and_values_dropped_as_the_comparison_says(
+def test_objects_are_refused_and_values_removed_as_the_comparison_reports(
     apiserver: ControlPlane,
 ) -> None:
     seen: dict[str, Mapping[str, bool]] = {}

@@ -1,4 +1,4 @@
-"""The documentation as a site, in Debian's chromium: search, versions, and no request elsewhere."""
+"""The documentation as a site, in Debian's chromium: search, versions, no external request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of two published versions."""
+    """The URL of two published versions."""
     folder = tmp_path_factory.mktemp("site")
     script = runpy.run_path(str(root / "scripts/docs_site.py"))
     for version in ("0.1.0", "0.2.0"):
@@ -40,7 +40,7 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def page(site: str) -> Iterator[Page]:
-    """A page that may ask nothing but the site, and says nothing in the console."""
+    """A page that only sends requests to the site, and prints nothing in the console."""
     said: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -54,7 +54,7 @@ def page(site: str) -> Iterator[Page]:
     assert [one for one in said if not one.startswith((site, "blob:", "data:"))] == []
 
 
-def test_the_root_leads_to_the_newest_version(site: str, page: Page) -> None:
+def test_the_root_redirects_to_the_newest_version(site: str, page: Page) -> None:
     page.goto(site)
     page.wait_for_url(f"{site}0.2.0/")
     expect(page.locator("h1")).to_contain_text("Documentation")
@@ -69,7 +69,7 @@ def test_search_finds_a_command(site: str, page: Page) -> None:
     expect(first).to_have_attribute("href", re.compile("#olmkit-catalog-graph$"))
 
 
-def test_the_menu_of_versions_has_all(site: str, page: Page) -> None:
+def test_the_menu_of_versions_has_all_of_them(site: str, page: Page) -> None:
     page.goto(f"{site}0.2.0/tutorial/")
     links = page.locator(".md-version__link")
     expect(links).to_have_text(["0.2.0", "0.1.0"])

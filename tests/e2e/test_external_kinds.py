@@ -1,6 +1,6 @@
-"""Entries of `PROJECT`, roles and webhooks for kinds that others define, next to kubebuilder's own.
+"""Entries of `PROJECT`, roles and webhooks for external kinds, compared with kubebuilder's.
 
-`KUBEBUILDER` may name the program; else it is built once.
+`KUBEBUILDER` can name the program; otherwise it is built once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INIT = (
     "--fetch-deps=false --skip-go-version-check"
 )
 CERTS = "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
-# What kubebuilder takes for a group of the project's own domain, and Kubernetes has.
+# What kubebuilder reads as a group of the project's own domain, and Kubernetes has.
 UNKNOWN = frozenset({"discovery", "flowcontrol.apiserver", "resource", "storagemigration"})
 
 
@@ -35,7 +35,7 @@ def entries(place: Path) -> list[Any]:
 
 
 def markers(folder: Path, name: str) -> list[str]:
-    """The markers of one name in all sources."""
+    """Return the markers with one name in all sources."""
     return sorted(
         line.lstrip("/# ")
         for file in [*folder.rglob("*.go"), *folder.rglob("*.py")]
@@ -46,7 +46,7 @@ def markers(folder: Path, name: str) -> list[str]:
 
 @pytest.fixture
 def projects(kubebuilder: str, tmp_path: Path) -> tuple[Path, Path]:
-    """One that kubebuilder has begun, and ours."""
+    """One project of kubebuilder, and one of olmkit."""
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     theirs.mkdir()
     project.init(ours, InitRequest(domain="my.org", name="toy", multigroup=True))
@@ -54,7 +54,7 @@ def projects(kubebuilder: str, tmp_path: Path) -> tuple[Path, Path]:
     return theirs, ours
 
 
-def test_entries_and_roles_of_external_kinds_are_kubebuilders(
+def test_entries_and_roles_of_external_kinds_are_those_of_kubebuilder(
     kubebuilder: str, projects: tuple[Path, Path]
 ) -> None:
     theirs, ours = projects
@@ -63,7 +63,7 @@ def test_entries_and_roles_of_external_kinds_are_kubebuilders(
         words = f"create api --group {group} --version v1 --kind Thing --make=false"
         external = [f"--external-api-path={path}"] if path else []
         external += [f"--external-api-domain={domain}"] if domain else []
-        # It asks Go's tools about the new import at the end, which the entry does not need.
+        # It runs Go's tools for the new import at the end, which the entry does not need.
         subprocess.run(
             [kubebuilder, *words.split(), "--resource=false", "--controller", *external],
             cwd=theirs,
@@ -94,7 +94,7 @@ def test_entries_and_roles_of_external_kinds_are_kubebuilders(
     assert same[0]
 
 
-def test_webhooks_of_external_kinds_are_kubebuilders(
+def test_webhooks_of_external_kinds_are_those_of_kubebuilder(
     kubebuilder: str, projects: tuple[Path, Path]
 ) -> None:
     theirs, ours = projects
@@ -107,7 +107,7 @@ def test_webhooks_of_external_kinds_are_kubebuilders(
         words = f"create webhook --group {group} --version v1 --kind {kind} --make=false"
         flags = ["--defaulting", "--programmatic-validation"]
         flags += [f"--external-api-path={path}", f"--external-api-domain={domain}"] if path else []
-        # It asks Go's tools about the new import at the end, which the entry does not need.
+        # It runs Go's tools for the new import at the end, which the entry does not need.
         subprocess.run(
             [kubebuilder, *words.split(), *flags], cwd=theirs, check=False, capture_output=True
         )

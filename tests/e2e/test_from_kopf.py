@@ -1,4 +1,4 @@
-"""The operator of the page about moving from kopf, before and after: both do the same."""
+"""The operator on the page about moving from kopf, before and after: both do the same."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def store() -> Iterator[Store]:
 def plane(
     root: Path, tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
 ) -> Iterator[ControlPlane]:
-    """An API server that knows buckets."""
+    """An API server with the kind Bucket."""
     folder = tmp_path_factory.mktemp("kopf")
     crds = root / "samples/from-kopf/after/config/crd/bases"
 
@@ -152,7 +152,7 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def settled(client: Client, name: str) -> Manifest:
-    """The bucket, once its status describes its spec."""
+    """Return the bucket, once its status matches its spec."""
     found: Manifest = {}
 
     async def is_settled() -> bool:
@@ -174,7 +174,7 @@ async def gone(client: Client, name: str) -> None:
 
 
 def outcome(which: str, plane: ControlPlane, store: Store, root: Path) -> list[Any]:
-    """What a user sees of one operator: after creation, a change, a restart and a deletion."""
+    """Return the visible state after creation, a change, a restart and a deletion."""
     seen: list[Any] = []
 
     async def look(client: Client) -> None:
@@ -207,7 +207,7 @@ def outcome(which: str, plane: ControlPlane, store: Store, root: Path) -> list[A
     return seen
 
 
-def test_both_do_the_same(plane: ControlPlane, store: Store, root: Path) -> None:
+def test_both_operators_do_the_same(plane: ControlPlane, store: Store, root: Path) -> None:
     before = outcome("before", plane, store, root)
     after = outcome("after", plane, store, root)
     assert after == before
@@ -219,7 +219,7 @@ def test_both_do_the_same(plane: ControlPlane, store: Store, root: Path) -> None
     assert before[-1] == {}
 
 
-def test_what_kopf_left_is_taken_over(plane: ControlPlane, store: Store, root: Path) -> None:
+def test_objects_of_kopf_are_taken_over(plane: ControlPlane, store: Store, root: Path) -> None:
     async def with_kopf(client: Client) -> None:
         for name in ("stays", "goes"):
             await client.create(bucket(name, 2))

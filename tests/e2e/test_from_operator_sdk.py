@@ -1,4 +1,4 @@
-"""A Go project moves to olmkit: what is generated, and the bundle, are what they were before."""
+"""A Go project moves to olmkit: generated files and the bundle stay the same."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = (
 )
 KUSTOMIZE = "generate kustomize manifests -q --interactive=false"
 BUNDLE = "generate bundle -q --version 0.0.1 --channels alpha --default-channel alpha"
-# When and by which program it was made, comments, and what Go's types write for nothing.
+# Times and programs, comments, and empty fields of Go's types.
 FREE = re.compile(
     rb"    createdAt: .*\n|.*operators\.operatorframework\.io[./](metrics\.)?builder.*\n"
     rb"|  creationTimestamp: null\n|^status:\n(  .*\n)+"
@@ -58,7 +58,7 @@ def bundle_of(place: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_go_project_moves(
+def test_a_go_project_moves_without_a_difference(
     root: Path,
     operator_sdk: str,
     kustomize: str,

@@ -1,6 +1,6 @@
-"""The wheels in new environments of the newest and the oldest Python here: with all extras or none.
+"""The wheels in new environments of the newest and the oldest Python, with all extras or none.
 
-Every command either does its work, refuses its input as it should, or names the extra that it
+Every command does its work, correctly refuses its input, or names the extra that it
 needs. The packages come from the index that pip and uv use on this machine, in the versions of
 requirements.lock.
 """
@@ -21,10 +21,10 @@ import pytest
 from olmkit.cli.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-ENDS = ("newest", "oldest")  # what both of them take, a Python in between takes too
+ENDS = ("newest", "oldest")  # if both work, a version in between works too
 EXTRAS = ("docker", "go", "hub", "operator", "sbom", "serve", "sign")
-# Lines of commands, their exit code with all extras, and the extra without which it is 2. In the
-# folder are a bundle, a catalog, a Python and a Go project, and a cluster that does not answer.
+# Command lines, their exit code with all extras, and the extra without which it is 2. The
+# directory has a bundle, a catalog, a Python and a Go project, and a cluster that does not answer.
 LINES: list[tuple[str, int, str]] = [
     ("bundle build bundle", 0, ""),
     ("bundle convert nothing", 2, ""),
@@ -106,7 +106,7 @@ def _pythons() -> list[str]:
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """That of the tools, and that of the runtime."""
+    """The wheel of the tools and the wheel of the runtime."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(folder)]
     for project in (ROOT, ROOT / "runtime"):
@@ -138,7 +138,7 @@ json.dump([run(words) for words in json.load(sys.stdin)], sys.stdout)
 
 
 def _olmkit(python: Path, folder: Path, *lines: str) -> list[tuple[int, str, str]]:
-    """Exit code, stdout and stderr of each command line."""
+    """Return exit code, stdout and stderr of each command line."""
     environment = {
         "PATH": f"{python.parent}:{os.environ['PATH']}",
         "HOME": str(folder),
@@ -190,7 +190,7 @@ def python(
 
 
 def _environment(folder: Path, end: str, *packages: str) -> Path:
-    """A new environment of the Python at this end, with these packages; its program."""
+    """Create an environment with this Python and these packages; return its program."""
     found = _pythons()
     if end == "oldest" and len(found) == 1:
         pytest.skip("only one supported Python is here")
@@ -224,7 +224,7 @@ def _prepare(python: Path, folder: Path) -> None:
     assert [code for code, _, _ in answers] == [0, 0], answers
 
 
-def test_every_command_is_tried() -> None:
+def test_every_command_is_run() -> None:
     tried = {path for path in COMMANDS if any(line.startswith(f"{path} ") for line, _, _ in _all())}
     assert tried == set(COMMANDS)
 
@@ -262,13 +262,13 @@ def test_the_program_starts_by_its_name(python: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_every_help_can_be_shown(python: Path, tmp_path: Path) -> None:
+def test_every_help_is_printed(python: Path, tmp_path: Path) -> None:
     answers = _olmkit(python, tmp_path, *(f"{path} --help" for path in COMMANDS))
     failed = [path for path, (code, _, _) in zip(COMMANDS, answers, strict=True) if code]
     assert failed == []
 
 
-# Imports every module of the runtime, and prints what is installed.
+# Imports every module of the runtime, and prints the installed packages.
 MODULES = """
 import importlib, importlib.metadata, pkgutil, olmkit
 for found in pkgutil.walk_packages(olmkit.__path__, "olmkit."):

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM at several moments: what was there stays, or the whole result is there."""
+"""Ctrl-C and SIGTERM at several moments: files are unchanged, or complete."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 
 pytestmark = pytest.mark.e2e
 
-# The program waits at its change of the disk with that number, after it has said so: so each
-# moment is the same on a quick and on a slow machine. A thread cannot be interrupted: its wait
+# The program stops at its change of the disk with that number, after it has printed it: so each
+# moment is the same on a fast and on a slow machine. A thread cannot be interrupted: its wait
 # ends by itself.
 PROGRAM = """
 import os, sys, threading, time
@@ -70,7 +70,7 @@ def state(folder: Path) -> dict[str, bytes]:
 
 
 def interrupted(here: Path, moment: int, sent: signal.Signals, words: str) -> Run | None:
-    """The run; None when it ended before that change of the disk."""
+    """Run the command; return None if it ended before that change of the disk."""
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb") as pipe:
         process = subprocess.Popen(
@@ -125,7 +125,7 @@ def build(folder: Path, words: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_nothing_is_half(name: str, start: Path, tmp_path: Path) -> None:
+def test_no_result_is_partial(name: str, start: Path, tmp_path: Path) -> None:
     before = state(start)
     whole = tmp_path / "whole"
     shutil.copytree(start, whole)
@@ -144,7 +144,7 @@ def test_nothing_is_half(name: str, start: Path, tmp_path: Path) -> None:
         assert "Traceback" not in run.said, run.said
         assert run.code in (0, 130, 143), (moment, sent, run)
         found = state(here)
-        # Blobs of an image are complete, and no index names the image before all are there.
+        # Blobs of an image are complete, and the index only names an image with all its blobs.
         kept = {path for path in found if "/blobs/" in f"/{path}" or path.endswith("/blobs")}
         odd = {
             path
@@ -152,7 +152,7 @@ def test_nothing_is_half(name: str, start: Path, tmp_path: Path) -> None:
             if path not in kept and data not in (before.get(path), after.get(path))
         }
         assert not odd, (moment, sent, run, odd)
-        # The same command continues, or begins again, and ends with the same result.
+        # The same command continues, or starts again, and has the same result.
         if found != after:
             build(here, CASES[name].format(here="."))
         end = state(here)

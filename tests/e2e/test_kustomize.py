@@ -1,6 +1,6 @@
-"""What kubebuilder scaffolds, and we, compared with controller-gen and kustomize themselves.
+"""Scaffolds of kubebuilder and olmkit, compared with controller-gen and kustomize.
 
-`KUSTOMIZE`, `KUBEBUILDER` and `CONTROLLER_GEN` may name the programs; else they are built
+`KUSTOMIZE`, `KUBEBUILDER` and `CONTROLLER_GEN` can name the programs; otherwise they are built
 once. Needs a Go toolchain and its module cache.
 """
 
@@ -45,7 +45,7 @@ LAYOUTS: dict[str, tuple[str, Sequence[str]]] = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_kubebuilder_scaffolds_is_generated_and_rendered_as_by_the_reference_tools(
+def test_scaffolds_of_kubebuilder_are_generated_and_rendered_as_by_the_reference_tools(
     layout: str,
     same_generated: Callable[..., None],
     same_overlays: Callable[[Path], None],
@@ -61,7 +61,7 @@ def test_what_kubebuilder_scaffolds_is_generated_and_rendered_as_by_the_referenc
     same_overlays(tmp_path)
 
 
-def test_what_we_scaffold_is_rendered_as_kustomize_does(
+def test_scaffolds_of_olmkit_are_rendered_as_in_kustomize(
     same_overlays: Callable[[Path], None], tmp_path: Path
 ) -> None:
     place = tmp_path / "toy"

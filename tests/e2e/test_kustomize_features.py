@@ -1,6 +1,6 @@
-"""Features of kustomize, one an overlay: built as kustomize builds them, or refused in words.
+"""Features of kustomize, one per overlay: built as in kustomize, or refused with an error.
 
-`KUSTOMIZE` may name the program; else it is built once.
+`KUSTOMIZE` can name the program; otherwise it is built once.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ WE_REFUSE = {
 
 
 def built(program: str, text: str, place: Path) -> bytes:
-    """Return the output of kustomize, empty if it refuses."""
+    """Return the output of kustomize, or an empty string if it refuses."""
     files = FILES | {"kustomization.yaml": text + "\n"}
     if "resources" not in text:
         files["kustomization.yaml"] += RESOURCES
@@ -207,16 +207,14 @@ def built(program: str, text: str, place: Path) -> bytes:
 
 
 @pytest.mark.parametrize("feature", BUILT)
-def test_a_feature_is_built_as_kustomize_builds_it(
-    feature: str, kustomize: str, tmp_path: Path
-) -> None:
+def test_a_feature_is_built_as_in_kustomize(feature: str, kustomize: str, tmp_path: Path) -> None:
     wanted = built(kustomize, BUILT[feature], tmp_path)
     assert wanted
     assert overlay.stream(overlay.with_image(overlay.render(tmp_path, "."), "")) == wanted
 
 
 @pytest.mark.parametrize("feature", BOTH_REFUSE)
-def test_what_kustomize_refuses_is_refused_with_its_place(
+def test_input_that_kustomize_refuses_is_refused_with_its_place(
     feature: str, kustomize: str, tmp_path: Path
 ) -> None:
     assert not built(kustomize, BOTH_REFUSE[feature], tmp_path)
@@ -228,7 +226,7 @@ def test_what_kustomize_refuses_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize("feature", WE_REFUSE)
-def test_what_kustomize_alone_builds_is_refused_with_the_way_out(
+def test_input_that_only_kustomize_builds_is_refused_with_a_hint(
     feature: str, kustomize: str, tmp_path: Path
 ) -> None:
     assert built(kustomize, WE_REFUSE[feature], tmp_path)

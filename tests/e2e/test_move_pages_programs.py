@@ -1,4 +1,4 @@
-"""The pages for users of opm and operator-sdk: these programs have what the left side names."""
+"""The pages for users of opm and operator-sdk: these programs have the named commands."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ OF_OPM = (
     *("alpha diff", "alpha render-template composite", "alpha render-template substitutes"),
     *("generate dockerfile --binary-image", "index add --overwrite-latest", "registry mirror"),
 )
-# Options of the plugins for Helm and Ansible, and a command, that operator-sdk's pages leave
-# out.
+# Options of the plugins for Helm and Ansible, and a command, that operator-sdk's pages omit.
 UNLISTED = (
     *("create api --helm-chart", "create api --helm-chart-repo", "create api --helm-chart-version"),
     *("create api --generate-role", "create api --generate-playbook", "run packagemanifests"),
@@ -29,7 +28,7 @@ UNLISTED = (
 
 
 def missing(program: str, help_of: Callable[[str], str]) -> list[str]:
-    """The commands and options of a page that the help of the program does not have."""
+    """Return the commands and options of a page that the help of the program does not have."""
     found = []
     for theirs, _ in rows(program):
         codes = CODE.findall(theirs)
@@ -44,7 +43,7 @@ def missing(program: str, help_of: Callable[[str], str]) -> list[str]:
     return found
 
 
-def test_opm_has_what_its_page_names(built_program: Callable[[str], str]) -> None:
+def test_opm_has_the_commands_that_its_page_names(built_program: Callable[[str], str]) -> None:
     opm = os.environ.get("OPM") or built_program("opm")
 
     def help_of(line: str) -> str:
@@ -55,8 +54,8 @@ def test_opm_has_what_its_page_names(built_program: Callable[[str], str]) -> Non
     assert not found, "\n".join(found)
 
 
-def test_operator_sdk_has_what_its_page_names(root: Path) -> None:
-    """By its own pages in the Go module, since the program that we build has not all commands."""
+def test_operator_sdk_has_the_commands_that_its_page_names(root: Path) -> None:
+    """By its own pages in the Go module, since the built program does not have all commands."""
     module = (root / "tests/programs/operator-sdk/go.mod").read_text()
     (version,) = re.findall(r"operator-framework/operator-sdk (v\S+)", module)
     name = f"github.com/operator-framework/operator-sdk@{version}"

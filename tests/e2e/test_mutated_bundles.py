@@ -1,6 +1,6 @@
-"""Changed copies of published bundles: each gets an answer, in time and once.
+"""Changed copies of published bundles: each has one result within the time limit.
 
-`OLMKIT_MUTATIONS=10000` tries ten thousand.
+`OLMKIT_MUTATIONS=10000` tests ten thousand.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.mutations import mutated
 
 COUNT = int(os.environ.get("OLMKIT_MUTATIONS", "400"))
 PARTS = 20
-SECONDS = 5.0  # of the processor, for the check of one bundle
+SECONDS = 5.0  # CPU seconds for the check of one bundle
 ROOT = "bundle"
 
 pytestmark = pytest.mark.e2e
@@ -44,7 +44,7 @@ def published(cases: Path) -> list[Tree]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_a_changed_bundle_is_judged_in_time_and_fixed_once(
+def test_a_changed_bundle_is_checked_in_time_and_fixed_once(
     published: list[Tree], part: int
 ) -> None:
     for seed in range(part, COUNT, PARTS):

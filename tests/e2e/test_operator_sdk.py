@@ -1,8 +1,8 @@
-"""Projects that operator-sdk begins, and what is made of them compared with the reference tools.
+"""Projects of operator-sdk: generated files compared with the reference tools.
 
-CRDs, roles and webhooks are held against controller-gen's, overlays against kustomize's,
-and bundles against operator-sdk's own. `OPERATOR_SDK`, `CONTROLLER_GEN` and `KUSTOMIZE` may
-name the programs; else they are built once. Needs a Go toolchain and its module cache.
+CRDs, roles and webhooks are compared with controller-gen's, overlays with kustomize's,
+and bundles with operator-sdk's own. `OPERATOR_SDK`, `CONTROLLER_GEN` and `KUSTOMIZE` can
+name the programs; otherwise they are built once. Needs a Go toolchain and its module cache.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ LAYOUTS = {
     "two charts": (HELM, [CHART, "create api --group demo --version v1 --kind Redis"]),
     "chart at once": (f"{HELM} --group demo --version v1 --kind Nginx", []),
 }
-# When and by which program it was made, and what Go's types write for nothing: `shared` by all
-# files of a bundle, as the comments are.
+# Times and programs, and empty fields of Go's types: `shared` by all
+# files of a bundle, like comments.
 FREE = re.compile(
     rb"    createdAt: .*\n|.*operators\.operatorframework\.io[./](metrics\.)?builder.*\n"
     rb"|  creationTimestamp: null\n|^status:\n(  .*\n)+"
@@ -67,12 +67,12 @@ FREE = re.compile(
 )
 
 
-# Bundles of tricky manifests differ in these lines, each of a file with such a name.
+# Bundles of special manifests differ in these lines, each in a file with such a name.
 STREAMS = Path(__file__).parent / "bundle_streams"
 DIFFERENT = {
-    # The base lists an image by hand, and there it stays.
+    # The user's image list in the base is kept.
     "rich-base": {"+  relatedImages:", "+  - image: b", "+    name: a"},
-    # A port of a Service without `targetPort` leads to the port of that number.
+    # A port of a Service without `targetPort` leads to the port with that number.
     "webhooks": {"-    targetPort: 0", "+    targetPort: 443"},
     # Whole numbers are not rounded.
     "samples": {
@@ -104,7 +104,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def taken_bundle(place: Path) -> dict[str, bytes]:
-    """The bundle that was made, without what is free; it is taken away."""
+    """Return the generated bundle, without parts that can differ; it is removed."""
     dockerfile = place / "bundle.Dockerfile"
     found = files(place / "bundle") | {dockerfile.name: dockerfile.read_bytes()}
     shutil.rmtree(place / "bundle")
@@ -113,7 +113,7 @@ def taken_bundle(place: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_is_made_of_a_project_is_what_the_reference_tools_make(
+def test_generated_files_are_those_of_the_reference_tools(
     layout: str,
     operator_sdk: str,
     same_generated: Callable[..., None],
@@ -150,7 +150,7 @@ def test_what_is_made_of_a_project_is_what_the_reference_tools_make(
 
 @pytest.mark.parametrize("stream", sorted(path.stem for path in STREAMS.glob("*.yaml")))
 @pytest.mark.parametrize("accounts", ["", "other,ghost"])
-def test_a_bundle_of_tricky_manifests_is_that_of_operator_sdk(
+def test_a_bundle_of_special_manifests_is_that_of_operator_sdk(
     stream: str, accounts: str, operator_sdk: str, tmp_path: Path
 ) -> None:
     data = (STREAMS / f"{stream}.yaml").read_bytes()

@@ -1,6 +1,6 @@
 """The commands of the documents do what the documents say: pages that need servers.
 
-What a page pushes goes to a registry on loopback.
+A page pushes to a registry on loopback.
 """
 
 from __future__ import annotations

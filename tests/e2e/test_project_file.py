@@ -1,6 +1,6 @@
-"""The project file that we write, read and written again by kubebuilder.
+"""The project file of olmkit, read and rewritten by kubebuilder.
 
-`KUBEBUILDER` may name the program; else it is built once.
+`KUBEBUILDER` can name the program; otherwise it is built once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GRAFANA = "grafana.kubebuilder.io/v1-alpha"
 CACHE = {"group": "cache", "kind": "Memcached"}
 
 
-def test_kubebuilder_reads_our_project_file_and_loses_nothing(
+def test_kubebuilder_reads_the_project_file_of_olmkit_and_loses_nothing(
     kubebuilder: str, tmp_path: Path
 ) -> None:
     project.init(tmp_path, InitRequest(domain="x.org", name="toy", multigroup=True))
@@ -47,13 +47,13 @@ def test_kubebuilder_reads_our_project_file_and_loses_nothing(
     path = tmp_path / "PROJECT"
     ours = documents.load(path.read_bytes(), "PROJECT").value
 
-    # A plugin that adds its own files, and its name to the file that it has read.
+    # A plugin that adds its own files, and its name to the project file.
     words = [kubebuilder, "edit", "--plugins=grafana/v1-alpha"]
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
 
     theirs = documents.load(path.read_bytes(), "PROJECT").value
     assert theirs["plugins"].pop(GRAFANA) == {}
     assert theirs == ours
-    # Continue with theirs.
+    # Continue with its file.
     project.create_api(tmp_path, ApiRequest(group="cache", version="v1", kind="Other"))
     assert GRAFANA.encode() in path.read_bytes()

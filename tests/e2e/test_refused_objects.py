@@ -1,8 +1,8 @@
-"""What our rules say that the API server refuses, compared with a real API server.
+"""Refusals that the rules of olmkit predict, compared with a real API server.
 
-Each object of `objects.yaml` is sound. One field at a time is left out, set to null or emptied, and
-each name is tried for each kind; where a rule reports an error, the server must refuse the object.
-What only the server refuses is not an error of ours: rules are for what bundles get wrong.
+Each object of `objects.yaml` is valid. One field at a time is omitted, set to null or emptied, and
+each name is tested for each kind; if a rule reports an error, the server must refuse the object.
+Objects that only the server refuses are not errors: rules are for common errors in bundles.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OBJECTS = [
     one.value
     for one in documents.load_all((Path(__file__).parent / "objects.yaml").read_bytes(), "")
 ]
-# Rules that claim that the API server refuses an object.
+# Rules that report that the API server refuses an object.
 RULES = {"OBJ020", "OBJ021", "OBJ024", "OBJ025"} | {f"CRD{number:03}" for number in range(1, 27)}
 NAMES = ("a", "A_b", "a:b", "a.b", "-a", "a-", "1a", "A", "a" * 253, "a" * 254, "..", "ä")
 WAYS = ("absent", "null", "empty")
@@ -77,7 +77,7 @@ def our_errors(manifest: dict[str, Any]) -> set[str]:
     return {one.rule for one in found if one.severity is Severity.ERROR and one.rule in RULES}
 
 
-def test_the_api_server_refuses_the_objects_that_our_rules_refuse(apiserver: ControlPlane) -> None:
+def test_the_api_server_refuses_the_objects_that_rules_refuse(apiserver: ControlPlane) -> None:
     unfair: dict[str, set[str]] = {}
     refused = 0
 

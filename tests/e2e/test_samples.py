@@ -44,7 +44,7 @@ def test_all_tests_pass_and_none_is_skipped(sample: str, root: Path, assets: Pat
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_types_hold_in_the_tests_too(sample: str, root: Path, tmp_path: Path) -> None:
+def test_types_of_the_tests_are_also_checked(sample: str, root: Path, tmp_path: Path) -> None:
     place = root / "samples" / sample
     tests = sorted(str(path) for path in (place / "tests").glob("*.py"))
     run(place, "mypy", "--strict", "--cache-dir", str(tmp_path), *tests)

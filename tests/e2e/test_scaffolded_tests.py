@@ -1,4 +1,4 @@
-"""What `make lint` and `make test` run in a project as it is scaffolded, with a real API server."""
+"""`make lint` and `make test` in an unchanged scaffolded project, with a real API server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLUGIN = {"PYTEST_PLUGINS": "olmkit.testing.pytest_plugin"}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Kinds of the cluster and of namespaces, two versions, webhooks, and pods of an image."""
+    """Cluster-scoped and namespaced kinds, two versions, webhooks, and pods of an image."""
     folder = tmp_path_factory.mktemp("scaffolded") / "pond-operator"
     scaffold.init(folder, InitRequest(domain="example.com", name="pond-operator", ci="github"))
     for request in (
@@ -51,7 +51,7 @@ def run(project: Path, *words: str, **more: str) -> str:
 
 
 @pytest.mark.parametrize("line", ["ruff check .", "ruff format --check .", "mypy"])
-def test_lint_finds_nothing(project: Path, line: str) -> None:
+def test_lint_reports_nothing(project: Path, line: str) -> None:
     run(project, *line.split())
 
 
@@ -61,7 +61,7 @@ def test_all_tests_pass_and_none_is_skipped(project: Path, assets: Path) -> None
     assert "skipped" not in said
 
 
-def test_a_sample_that_does_not_fit_fails(project: Path, assets: Path) -> None:
+def test_an_invalid_sample_fails(project: Path, assets: Path) -> None:
     sample = project / "config/samples/nature_v1_river.yaml"
     text = sample.read_text()
     sample.write_text(text.replace("spec: {}", "spec: {foo: 3}"))

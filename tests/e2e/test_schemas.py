@@ -1,7 +1,7 @@
-"""What we say of schemas, compared with the verdict of a real API server on the same ones.
+"""Findings about schemas, compared with a real API server.
 
-`SEEN_LATER` are those that only the server refuses: their faults need CEL's costs or rules
-run on defaults, and are not looked for.
+`SEEN_LATER` are those that only the server refuses: their errors depend on CEL's costs or on rules
+rfor defaults, which olmkit does not evaluate.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _we_refuse(field: dict[str, Any]) -> bool:
     return any(problem.fault is SchemaFault.STRUCTURE for problem in structural.check(root))
 
 
-def test_the_api_server_refuses_the_schemas_that_we_do(apiserver: ControlPlane) -> None:
+def test_the_api_server_refuses_the_schemas_that_olmkit_refuses(apiserver: ControlPlane) -> None:
     refused: dict[str, bool] = {}
 
     async def story() -> None:

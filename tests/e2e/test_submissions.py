@@ -1,6 +1,6 @@
-"""Versions of operators, written for each public catalog and checked by its rules and the tools.
+"""Versions of operators, prepared for each public repository, with its rules and tools.
 
-What `submit prepare` writes must pass `submit check`, operator-sdk's `bundle validate` and, where
+The output of `submit prepare` must pass `submit check`, operator-sdk's `bundle validate` and, if
 the operator is file-based, opm's `validate`.
 """
 
@@ -47,7 +47,7 @@ def _olmkit(*words: str | Path) -> str:
 
 
 def _completed(bundle: Path) -> Path:
-    """Adds what only authors know: an icon, the features, and where the images come from."""
+    """Add what only authors know: an icon, the features, and the source of the images."""
     [path] = (bundle / "manifests").glob("*.clusterserviceversion.yaml")
     csv: dict[str, Any] = yaml.safe_load(path.read_text())
     annotations = csv["metadata"].setdefault("annotations", {})
@@ -89,7 +89,7 @@ def shipped(root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def of_go(operator_sdk: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundle of a Go project that operator-sdk began."""
+    """The bundle of a Go project of operator-sdk."""
     project = tmp_path_factory.mktemp("go") / "toy"
     project.mkdir()
     flags = ("--fetch-deps=false", "--skip-go-version-check")

@@ -1,4 +1,4 @@
-"""CRDs from Python types, and objects of them, judged by a real API server."""
+"""CRDs from Python types, and their objects, validated by a real API server."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ async def _installed(cluster: HttpCluster, crd: dict[str, Any]) -> Judge:
             try:
                 await cluster.get(things, "none", namespace=namespace)
             except NotFound as error:
-                if error.name:  # the object is not there, and the kind is
+                if error.name:  # the object does not exist, and the kind does
                     return judge
                 await asyncio.sleep(0.1)
 
 
-def test_a_crd_with_everything_is_accepted_and_judges_as_its_schema_says(
+def test_a_crd_with_all_features_is_accepted_and_validates_as_its_schema(
     apiserver: ControlPlane,
 ) -> None:
     crd = documents.load((TESTS / TOYS).read_bytes(), "crd").value

@@ -1,4 +1,4 @@
-"""The shipped operator in the cluster's registry, and olmkit as a user types it.
+"""The shipped operator in the cluster's registry, and olmkit with the commands of a user.
 
 Both releases are built from a copy of the project whose images are in that registry:
 by olmkit, on a base image of Debian's packages.
@@ -40,7 +40,7 @@ class Done:
 
 
 class Typist:
-    """Runs olmkit against the cluster, and prints commands and their output."""
+    """Runs olmkit with the cluster, and prints commands and their output."""
 
     def __init__(self, cluster: Any, folder: Path) -> None:
         self._folder = folder
@@ -82,7 +82,7 @@ class Typist:
         return self.try_(*words).out
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
-        """A command that runs next to the test."""
+        """A command that runs during the test."""
         return subprocess.Popen(
             [sys.executable, "-m", "olmkit", *map(str, words)],
             stdout=subprocess.PIPE,
@@ -95,7 +95,7 @@ class Typist:
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """Both versions: pinned references of bundle images, their folders, and the project."""
+    """Both versions: pinned references of bundle images, their directories, and the project."""
 
     image: str
     bundles: dict[str, str]
@@ -116,7 +116,7 @@ def typist_of(tmp_path: Path) -> Callable[[Any], Typist]:
 
 @pytest.fixture(scope="session")
 def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packages of an operator for the base image's Python, olmkit itself among them."""
+    """The packages of an operator for the base image's Python, including olmkit itself."""
     folder = tmp_path_factory.mktemp("wheels")
     requirements = folder / "requirements.txt"
     uv = str(Path(sys.executable).with_name("uv"))
@@ -142,7 +142,7 @@ def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def base(root: Path) -> str:
-    """An image with Python below everything that is built."""
+    """A base image with Python for all builds."""
     return _run("sh", str(root / "scripts/base-image")).strip()
 
 
@@ -184,7 +184,7 @@ def release(
 
 @pytest.fixture(scope="session")
 def catalog_of(typist: Typist, release: Release, tmp_path_factory: Any) -> Callable[..., Path]:
-    """Makes the folder of a catalog that holds some of the versions."""
+    """Write the directory of a catalog with some of the versions."""
 
     def make(*versions: str) -> Path:
         folder = Path(tmp_path_factory.mktemp("catalog"))
@@ -198,7 +198,7 @@ def catalog_of(typist: Typist, release: Release, tmp_path_factory: Any) -> Calla
 
 @pytest.fixture
 def namespace(cluster: Any) -> Iterator[str]:
-    """A unique name for a namespace, which is deleted afterwards."""
+    """A unique name for a namespace, which is deleted at the end."""
     name = f"t-{uuid.uuid4().hex[:6]}"
     yield name
     cluster.kubectl("delete", "subscription,csv,catalogsource,operatorgroup", "--all", "-n", name,
@@ -208,10 +208,10 @@ def namespace(cluster: Any) -> Iterator[str]:
 
 @pytest.fixture
 def emptied(cluster: Any, eventually: Callable[..., Any]) -> Callable[[str], None]:
-    """Waits until the API shows nothing of the operator in a namespace."""
+    """Wait until the API shows no object of the operator in a namespace."""
 
     def wait(namespace: str) -> None:
-        # The garbage collector and the copies of other tests take their time.
+        # The garbage collector and the copies of other tests need time.
         remains: list[str] = []
 
         def is_gone() -> bool:
@@ -225,7 +225,7 @@ def emptied(cluster: Any, eventually: Callable[..., Any]) -> Callable[[str], Non
 
 @pytest.fixture(scope="session")
 def eventually() -> Callable[..., Any]:
-    """Repeats a request until the result is true."""
+    """Repeat a request until the result is true."""
 
     def ask(
         question: Callable[[], Any], seconds: float = 180, what: str | Callable[[], str] = ""
@@ -250,7 +250,7 @@ def _left(cluster: Any, namespace: str) -> list[str]:
                  "validatingwebhookconfiguration", "mutatingwebhookconfiguration"):  # fmt: skip
         found = cluster.kubectl("get", kind, "-o", "name").split()
         names += [name for name in found if "memcached" in name and "/olm.og." not in name]
-    # OLM's roles for an OperatorGroup begin with its own name; those of other tests are theirs.
+    # OLM's roles for an OperatorGroup begin with its own name; other tests' roles are not.
     owned = ("clusterrole", "-l", f"olm.owner.namespace={namespace}")
     names += cluster.kubectl("get", *owned, "-o", "name").split()
     operators = cluster.kubectl("get", "operators.operators.coreos.com", "-o", "name").split()

@@ -1,7 +1,7 @@
-"""Installs that cannot come to an end, one for each thing that goes wrong most, and what says why.
+"""Installs that cannot finish, one for each frequent error, and the report of `why`.
 
-All of them are set up at once, each in its own namespace, since OLM takes its time.
-With `OLMKIT_RECORD` set, what was seen becomes the input of the golden tests of `why`.
+All of them are set up at once, each in its own namespace, since OLM needs time.
+With `OLMKIT_RECORD` set, the observed objects become the input of the golden tests of `why`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "why"
 
 @dataclass(frozen=True, kw_only=True)
 class Broken:
-    """One situation: the package that is asked for, and what stands around it."""
+    """One case: the requested package, and the objects around it."""
 
     name: str
     cause: str
@@ -136,7 +136,7 @@ def blobs(
     csv: dict[str, Any], *objects: dict[str, Any], image: str = "",
     properties: tuple[dict[str, Any], ...] = (),
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """A package of one bundle: inline, or where `image` says."""
+    """A package with one bundle: inline, or in the image that `image` names."""
     name = csv["metadata"]["name"]
     package, version = name.split(".v", 1)
     yield {"schema": "olm.package", "name": package, "defaultChannel": "stable"}
@@ -189,7 +189,7 @@ def catalog(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="module")
 def split(cluster: Any) -> Iterator[str]:
-    """A catalog server that offers a channel with two heads, which ours and opm refuse to do."""
+    """A catalog server with a two-headed channel, which olmkit and opm refuse to serve."""
     from concurrent import futures
 
     import grpc
@@ -239,7 +239,7 @@ def split(cluster: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def broken(cluster: Any, catalog: str, split: str) -> Iterator[float]:
-    """All situations set up; the time at which they were."""
+    """All cases set up, and the time."""
     strict = crd("strict.example.com")
     cluster.kubectl("apply", "-f", "-", text=json.dumps(strict))
     cluster.kubectl("wait", "--for=condition=Established", "crd/things.strict.example.com")

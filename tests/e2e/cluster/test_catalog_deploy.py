@@ -1,6 +1,6 @@
-"""A catalog server of three pods, and a new catalog rolled out while clients ask.
+"""A catalog server with three pods, and the rollout of a new catalog during requests.
 
-No call may fail, and no answer may hold parts of both catalogs. The clients run on the node
+No call may fail, and no answer may mix both catalogs. The clients run on the node
 and reach the pods through the Service.
 """
 
@@ -111,7 +111,7 @@ def test_a_rolling_update_fails_no_call_and_mixes_no_answer(
             assert client.stdout.readline() == "ready\n"
             assert client.stdout.readline().split() == ["seen", str(BUNDLES), "1.0.0"]
         typist("catalog", "deploy", images[1], *words)
-        # Pods that end still answer on the connections that they have.
+        # Pods that end still answer on their connections.
         eventually(lambda: replicas() == 3 and not _others(cluster, namespace, images[1]),
                    what="only new pods are there")  # fmt: skip
         time.sleep(3)  # for some more answers
@@ -190,7 +190,7 @@ def test_one_deployment_serves_two_catalogs_over_both_protocols(
 
 
 def _others(cluster: Any, namespace: str, image: str) -> list[str]:
-    """The pods of the server that have another image; those that end are among them."""
+    """The pods of the server that have another image, including those that end."""
     pods = json.loads(cluster.kubectl("get", "pods", "-n", namespace, "-o", "json"))["items"]
     return [
         pod["metadata"]["name"]

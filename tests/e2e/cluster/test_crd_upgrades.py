@@ -1,8 +1,8 @@
-"""The comparison of CRDs, compared with what OLM does when an operator is upgraded.
+"""The comparison of CRDs, compared with OLM's behavior when an operator is upgraded.
 
 For each change of `tests/vectors/crd_changes.yaml`, OLM installs an operator with the old CRD,
-objects are created, and OLM upgrades it to the new CRD: the upgrade must fail exactly if olmkit
-says that a stored object no longer fits. Operators whose upgrade must work are in one
+objects are created, and OLM upgrades it to the new CRD: the upgrade must fail if and only if olmkit
+reports that a stored object is no longer valid. Operators whose upgrade must work are in one
 namespace, where OLM upgrades all of them or none.
 """
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
 PORT = "15320"
 SOURCE = "crd-upgrades"
 FAULT = "error validating existing CRs"
-# OLM needs some seconds to resolve a namespace, so not every refusal is tried each time.
+# OLM needs some seconds to resolve a namespace, so not every refusal is tested each time.
 EVERY = int(os.environ.get("OLMKIT_CRD_UPGRADES_EVERY", "8"))
 ALL = dict(enumerate(CASES))
 STORED = frozenset([number for number, name in ALL.items() if CASES[name].get("stored")][::EVERY])
@@ -153,7 +153,7 @@ def phases(
     source: None,  # noqa: ARG001
     eventually: Callable[..., Any],
 ) -> dict[str, list[int]]:
-    """What has become of each upgrade: the operators by the phase of their plan, or `refused`."""
+    """The result of each upgrade: the operators by the phase of their plan, or `refused`."""
 
     def plans(version: str) -> dict[int, dict[str, Any]]:
         found = json.loads(cluster.kubectl("get", "installplans", "-A", "-o", "json"))["items"]
@@ -194,7 +194,7 @@ def phases(
         made = [object_of(number, spec, f"a{i}") for i, spec in enumerate(specs_of(CASES[name]))]
         for one in made:
             one["metadata"]["namespace"] = _place(number)
-        # A sample may break conditions of the old CRD that are not looked at.
+        # A sample can violate conditions of the old CRD that are not checked.
         cluster.kubectl("create", "--validate=false", "-f", "-", text=_list(made), check=False)
     approved("2.0.0")
     eventually(
@@ -205,11 +205,13 @@ def phases(
     return found_phases("2.0.0")
 
 
-def test_olm_upgrades_what_the_comparison_lets_pass(phases: dict[str, list[int]]) -> None:
+def test_olm_upgrades_the_operators_that_the_comparison_accepts(
+    phases: dict[str, list[int]],
+) -> None:
     assert set(phases["refused"]) == STORED
 
 
-def test_an_operator_that_came_with_others_can_be_uninstalled(
+def test_an_operator_that_was_installed_with_others_can_be_uninstalled(
     cluster: Any, typist: Any, phases: dict[str, list[int]]
 ) -> None:
     number = min(phases["Complete"])

@@ -1,4 +1,4 @@
-"""The operator without OLM: applied, run, found out why it does not run, and taken away."""
+"""The operator without OLM: deployed, run, diagnosed, and removed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ spec: {size: 1, containerPort: 11211}
 """
 
 
-def test_deployed_changed_and_taken_away(
+def test_the_operator_is_deployed_changed_and_removed(
     cluster: Any, typist: Any, release: Any, eventually: Callable[..., Any]
 ) -> None:
     project = ["-C", release.project]

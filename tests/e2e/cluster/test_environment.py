@@ -1,4 +1,4 @@
-"""The environment itself: pods run, names resolve, Services answer, and it can be left alone."""
+"""The environment itself: pods run, names resolve, Services answer, and nothing remains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 CLUSTER = Path(__file__).parents[2] / "cluster"
 
 
-def test_a_pod_answers_through_its_service_and_finds_others_by_name(cluster: Any) -> None:
+def test_a_pod_answers_through_its_service_and_resolves_names(cluster: Any) -> None:
     image = f"{cluster.registry}/busybox:1"
     page = "mkdir /tmp/www && echo hello >/tmp/www/index.html && exec httpd -f -p 8080 -h /tmp/www"
     cluster.kubectl("run", "web", f"--image={image}", "--port=8080", "--expose",
@@ -33,7 +33,7 @@ def test_a_pod_answers_through_its_service_and_finds_others_by_name(cluster: Any
         cluster.kubectl("delete", "pod,service", "web", "--now")
 
 
-def test_the_api_server_can_be_ended_and_started(cluster: Any) -> None:
+def test_the_api_server_can_be_stopped_and_started(cluster: Any) -> None:
     cluster.stop("kube-apiserver", "KILL")
     assert cluster.kubectl("get", "nodes", check=False) == ""
     cluster.start("kube-apiserver")
@@ -43,7 +43,7 @@ def test_the_api_server_can_be_ended_and_started(cluster: Any) -> None:
         time.sleep(0.2)
 
 
-def test_it_ends_with_its_input_and_leaves_nothing(cluster: Any) -> None:
+def test_the_cluster_ends_with_its_stdin_and_leaves_nothing(cluster: Any) -> None:
     words = [sys.executable, str(CLUSTER), "run", "--without-olm"]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with process:

@@ -1,4 +1,4 @@
-"""What breaks while a command waits: it continues, or it reports an error."""
+"""Failures while a command waits: it continues, or it reports an error."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ PACKAGE = "memcached-operator"
 
 
 class Watched:
-    """A running command whose words are read as they come."""
+    """A running command whose output is read line by line."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self.said: list[str] = []
 
     def until(self, words: str) -> None:
-        """Read on until a line has these words."""
+        """Read until a line contains this text."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.said.append(line)
@@ -36,7 +36,7 @@ class Watched:
         self._process.send_signal(signal.SIGINT)
 
     def end(self) -> int:
-        """Read the rest; how it ended."""
+        """Read the rest; return the exit code."""
         assert self._process.stdout is not None
         with self._process:
             self.said += self._process.stdout
@@ -61,12 +61,12 @@ def installing(typist: Any, catalog: str, namespace: str) -> Iterator[Watched]:
     process = typist.start(*words)
     yield Watched(process)
     process.kill()
-    with process:  # its end was read already, or is not needed
+    with process:  # its end was already read, or is not needed
         pass
     typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
 
 
-def test_an_api_server_that_starts_again_is_waited_for(cluster: Any, installing: Watched) -> None:
+def test_a_restarting_api_server_is_waited_for(cluster: Any, installing: Watched) -> None:
     installing.until("created Subscription")
     cluster.stop("kube-apiserver", "KILL")
     installing.until("trying again")
@@ -76,9 +76,7 @@ def test_an_api_server_that_starts_again_is_waited_for(cluster: Any, installing:
     assert "the API server answers again" in installing.text
 
 
-def test_a_registry_that_is_away_for_half_a_minute_is_waited_for(
-    cluster: Any, installing: Watched
-) -> None:
+def test_an_unreachable_registry_is_waited_for(cluster: Any, installing: Watched) -> None:
     installing.until("created CatalogSource")
     cluster.stop("registry")
     try:
@@ -89,7 +87,7 @@ def test_a_registry_that_is_away_for_half_a_minute_is_waited_for(
     assert installing.end() == 0, installing.text
 
 
-def test_a_catalogs_pod_that_is_killed_comes_back(
+def test_a_killed_pod_of_a_catalog_is_replaced(
     cluster: Any, installing: Watched, namespace: str, eventually: Callable[..., Any]
 ) -> None:
     installing.until("created Subscription")
@@ -101,7 +99,7 @@ def test_a_catalogs_pod_that_is_killed_comes_back(
 
 
 @pytest.mark.parametrize("moment", ["created Subscription", "is being unpacked"])
-def test_interrupted_it_leaves_all_to_uninstall(
+def test_an_interrupted_install_can_be_uninstalled(
     cluster: Any,
     typist: Any,
     catalog: str,
@@ -120,7 +118,7 @@ def test_interrupted_it_leaves_all_to_uninstall(
     emptied(namespace)
 
 
-def test_interrupted_it_reverts_what_it_created_on_request(
+def test_an_interrupted_install_is_reverted_on_request(
     cluster: Any, typist: Any, catalog: str, namespace: str, eventually: Callable[..., Any]
 ) -> None:
     words = ["install", PACKAGE, "--catalog", catalog, "-n", namespace, "--on-failure", "remove"]

@@ -1,4 +1,4 @@
-"""What a page of the hub prints for the shipped operator installs it, as it is printed."""
+"""The commands on a page of the hub install the shipped operator unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = runpy.run_path(str(FIXTURES / "shown_instructions.py"))["shown"]
 
 
 def printed_on(page: Path, choice: Mapping[str, str]) -> Mapping[str, str]:
-    """The instructions of a page for one choice: what can be copied by its name."""
+    """The instructions of a page for one choice: the texts to copy, by name."""
     return dict(SHOWN(page.read_text(), choice))
 
 
@@ -38,7 +38,7 @@ def run(cluster: Any, script: str) -> str:
 
 @pytest.fixture(scope="module")
 def hub(cluster: Any, typist: Any, catalog_of: Callable[..., Path], tmp_path_factory: Any) -> Path:
-    """The pages of a catalog with both versions, whose instructions create the catalog, too."""
+    """The pages of a catalog with both versions, whose instructions also create the catalog."""
     image = f"{cluster.registry}/{CATALOG}:1"
     typist("catalog", "build", catalog_of("0.0.1", "0.0.2"), "-t", image, "--push")
     folder = Path(tmp_path_factory.mktemp("hub"))
@@ -86,7 +86,7 @@ def test_the_head_for_all_namespaces_and_an_older_version_for_its_own(
         cluster.kubectl("delete", "catalogsource", CATALOG, "-n", "olm", "--ignore-not-found")
         cluster.kubectl("delete", "subscription,csv,operatorgroup", "--all", "-n", PACKAGE)
         cluster.kubectl("delete", "namespace", PACKAGE, "--wait=false", check=False)
-        # What `olmkit uninstall` would remove, and the commands of the page leave.
+        # Objects that `olmkit uninstall` would remove, and the commands of the page leave.
         for kind in ("crd", "clusterrole", "clusterrolebinding", "operators.operators.coreos.com"):
             for name in cluster.kubectl("get", kind, "-o", "name").split():
                 if "memcached" in name:

@@ -1,6 +1,6 @@
-"""An operator crosses an air gap: first registry → folder → second registry → cluster.
+"""An operator crosses an air gap: first registry → directory → second registry → cluster.
 
-The first registry is off before the cluster hears of the operator. The cluster's containerd finds
+The first registry is stopped before the install. The cluster's containerd finds
 the images by the `hosts.toml` that `image mirror` writes, and OLM the catalog by its CatalogSource.
 """
 
@@ -23,7 +23,7 @@ VERSION = "0.0.1"
 
 @pytest.fixture
 def rules(cluster: Any) -> Iterator[Callable[[Path], None]]:
-    """Gives containerd the rules for a registry, which it reads at each pull."""
+    """Configure containerd for a registry; it reads the file at each pull."""
     added: list[Path] = []
 
     def add(folder: Path) -> None:
@@ -38,7 +38,7 @@ def rules(cluster: Any) -> Iterator[Callable[[Path], None]]:
 
 
 def furnish(host: str, typist: Any, release: Any, cluster: Any, folder: Path) -> str:
-    """Operator, bundle and catalog in a registry, each named there by its digest; the catalog."""
+    """Operator, bundle and catalog in a registry, each referenced by its digest; the catalog."""
     operator = typist(
         *("image", "copy", f"{release.image}:v{VERSION}", f"{host}/shop/{PACKAGE}:v{VERSION}")
     ).strip()
@@ -66,7 +66,7 @@ def furnish(host: str, typist: Any, release: Any, cluster: Any, folder: Path) ->
     return f"{host}/shop/catalog:v1"
 
 
-def test_an_operator_is_installed_from_a_mirror_while_the_first_registry_is_off(
+def test_an_operator_is_installed_from_a_mirror_without_the_first_registry(
     cluster: Any,
     typist: Any,
     release: Any,
@@ -81,7 +81,7 @@ def test_an_operator_is_installed_from_a_mirror_while_the_first_registry_is_off(
         assert {image.partition("/")[0] for image in needed} == {first.host}
         typist("image", "mirror", catalog, usb)
         origin = first.host
-    typist.try_("image", "inspect", catalog, code=3)  # it is off
+    typist.try_("image", "inspect", catalog, code=3)  # it is stopped
 
     cluster.kubectl("create", "namespace", namespace)
     typist(

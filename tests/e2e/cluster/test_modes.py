@@ -1,4 +1,4 @@
-"""Each install mode: the operator looks after exactly the namespaces that it should."""
+"""Each install mode: the operator reconciles exactly the namespaces of the mode."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ spec: {{size: 1, containerPort: 11211}}
         ("MultiNamespace=a,b", "a b"),
     ],
 )
-def test_it_watches_what_the_mode_says(
+def test_the_operator_watches_the_namespaces_of_its_mode(
     cluster: Any,
     typist: Any,
     release: Any,
@@ -54,7 +54,7 @@ def test_it_watches_what_the_mode_says(
         cluster.kubectl("apply", "-f", "-", text="".join(everywhere))
         wanted = {places[word] for word in watched.split()}
         eventually(lambda: looked_after(cluster, "first", places) >= wanted, what=f"{wanted}")
-        # What comes later is done later: then the others would have been done, too.
+        # Later objects are reconciled later: by then, the others would have been reconciled.
         later = [cache(place, "later") for place in wanted]
         cluster.kubectl("apply", "-f", "-", text="".join(later))
         eventually(lambda: looked_after(cluster, "later", places) == wanted, what=f"{wanted}")
@@ -65,7 +65,7 @@ def test_it_watches_what_the_mode_says(
             cluster.kubectl("delete", "namespace", places[word], "--wait=false")
 
 
-def test_a_mode_that_the_bundle_lacks_is_refused_before_anything_is_written(
+def test_a_mode_that_the_bundle_lacks_is_refused_before_a_write(
     cluster: Any, typist: Any, release: Any, namespace: str
 ) -> None:
     done = typist.try_("install", "--bundle", release.folders["0.0.2"], "-n", namespace,
@@ -76,5 +76,5 @@ def test_a_mode_that_the_bundle_lacks_is_refused_before_anything_is_written(
 
 
 def looked_after(cluster: Any, name: str, places: dict[str, str]) -> set[str]:
-    """The namespaces in which the operator has made what a Memcached of that name asks for."""
+    """Return the namespaces in which the operator has created the objects of a Memcached."""
     return {place for place in places.values() if cluster.get("deployment", name, "-n", place)}

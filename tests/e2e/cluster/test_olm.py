@@ -1,4 +1,4 @@
-"""OLM itself, installed from manifests into a cluster that has none, and removed again."""
+"""OLM itself, installed from manifests into a cluster without it, and removed again."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def manifests(cluster: Any) -> list[dict[str, Any]]:
 def deployment(
     cluster: Any, name: str, account: str, words: list[str], probe: dict[str, Any]
 ) -> dict[str, Any]:
-    """The `spec` of a Deployment of one of OLM's programs."""
+    """Return the `spec` of a Deployment of one of OLM's programs."""
     labels = {"app": name}
     container = {
         "name": name,
@@ -78,7 +78,7 @@ def deployment(
 
 
 def package_server(cluster: Any, account: str) -> dict[str, Any]:
-    """The CSV by which OLM runs its own server of the packages that catalogs offer."""
+    """Return the CSV with which OLM runs its own package server."""
     words = ["/bin/package-server", "--secure-port", "5443", "--global-namespace", "olm"]
     probe = {"path": "/healthz", "port": 5443, "scheme": "HTTPS"}
     group = "packages.operators.coreos.com"
@@ -115,7 +115,7 @@ def package_server(cluster: Any, account: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_installed_used_and_removed(
+def test_olm_is_installed_used_and_removed(
     cluster_without_olm: Any,
     typist_of: Callable[[Any], Any],
     tmp_path: Path,
@@ -145,7 +145,7 @@ def test_installed_used_and_removed(
     for name in ("little", "lesser"):
         write_bundle(tmp_path / name / "bundle", csv_of(f"{cluster.registry}/busybox:1", name))
         cluster.apply(json.dumps(shelf(typist, cluster.registry, name, tmp_path / name)))
-    # Which of the two has it, OLM's own list of packages says.
+    # OLM's own list of packages shows which of the two has it.
     eventually(
         lambda: (
             {"little", "lesser"}
@@ -167,7 +167,7 @@ def test_installed_used_and_removed(
 
 
 def shelf(typist: Any, registry: str, name: str, folder: Path) -> dict[str, Any]:
-    """A catalog with one package, as an image in the registry; what makes OLM serve it."""
+    """A catalog with one package, as an image in the registry, and its CatalogSource."""
     bundle = typist("bundle", "build", folder / "bundle", "-t", f"{registry}/{name}-bundle:1",
                     "--push").strip()  # fmt: skip
     catalog = folder / "catalog"

@@ -1,4 +1,4 @@
-"""What the shipped operator tells OLM, and its webhooks behind the certificate that OLM makes."""
+"""What the shipped operator reports to OLM, and its webhooks with OLM's certificate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ spec: {{{fields}}}
 """
 
 
-def test_operator_says_that_it_may_be_replaced_and_its_webhooks_answer(
+def test_the_operator_reports_that_it_is_upgradeable_and_its_webhooks_answer(
     cluster: Any, typist: Any, release: Any, namespace: str, eventually: Callable[..., Any]
 ) -> None:
     typist("install", "--bundle", release.bundles["0.0.2"], "-n", namespace)
@@ -46,7 +46,7 @@ def test_operator_says_that_it_may_be_replaced_and_its_webhooks_answer(
     )
     stored = cluster.get("memcacheds.v1alpha1.cache.example.com", "new", "-n", namespace)
     assert stored["spec"] == {"size": 2, "containerPort": 11222}
-    # kubectl asks for the newest version, and so for a conversion.
+    # kubectl requests the newest version, which needs a conversion.
     newest = cluster.get("memcached", "old", "-n", namespace)
     assert newest["apiVersion"] == "cache.example.com/v1beta1"
     assert newest["spec"] == {"replicas": 1, "port": 11211}
@@ -61,8 +61,8 @@ def test_operator_says_that_it_may_be_replaced_and_its_webhooks_answer(
     for text in (memcached("w", namespace, size=6), memcached("w", namespace, "v1beta1", port=0)):
         assert "is invalid" in cluster.refused("apply", "-f", "-", text=text)
 
-    # Another process, with the same certificate: what is stored is converted again. A list may
-    # come from the API server's memory; a write needs the webhooks.
+    # Another process, with the same certificate: stored objects are converted again. A list can
+    # come from the API server's cache; a write needs the webhooks.
     cluster.kubectl("delete", "pod", "-l", "control-plane=controller-manager", "-n", namespace)
 
     def written() -> bool:

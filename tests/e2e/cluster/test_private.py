@@ -1,4 +1,4 @@
-"""A registry that requires a password: our credentials, and a pull secret for OLM."""
+"""A registry that requires a password: credentials of olmkit, and a pull secret for OLM."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _asks_who(host: str) -> bool:
     return False
 
 
-def test_a_bundle_behind_a_password(
+def test_a_bundle_in_a_private_registry_is_installed(
     cluster: Any,
     typist: Any,
     release: Any,

@@ -1,4 +1,4 @@
-"""A project as it is scaffolded, with no line of code added, on a real cluster."""
+"""An unchanged scaffolded project on a real cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KIND = ("--group", "nature", "--kind", "Pond")
 
 @pytest.fixture(scope="module")
 def scaffolded(cluster: Any, typist: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two versions, all webhooks, and pods of an image that the cluster has."""
+    """Two versions, all webhooks, and pods with an image that the cluster has."""
     place = tmp_path_factory.mktemp("scaffolded") / PACKAGE
     typist.tell("A project, a kind in two versions, and its webhooks")
     image = f"{cluster.registry}/{PACKAGE}:v0.0.1"
@@ -49,7 +49,7 @@ def is_available(cluster: Any, namespace: str, name: str) -> bool:
     return found == {"Available": "True", "Degraded": "False"}
 
 
-def test_it_deploys_and_its_sample_gets_what_it_asks_for(
+def test_it_is_deployed_and_its_sample_is_reconciled(
     cluster: Any, typist: Any, scaffolded: Path, image: str, eventually: Callable[..., Any]
 ) -> None:
     typist("deploy", "-C", scaffolded, "--image", image)
@@ -103,7 +103,7 @@ def test_it_is_installed_through_a_subscription_with_webhooks_and_both_versions(
             f"apiVersion: nature.example.com/{version}\nkind: Pond\n"
             f"metadata: {{name: {name}, namespace: {namespace}}}\nspec: {spec}\n"
         )
-        # The conversion changes nothing, so a v1beta1 without a port is refused.
+        # The conversion changes nothing, so a v1beta1 object without a port is refused.
         if version == "v1beta1":
             assert "containerPort" in cluster.refused("apply", "-f", "-", text=text)
         else:
@@ -115,7 +115,7 @@ def test_it_is_installed_through_a_subscription_with_webhooks_and_both_versions(
     assert "pond" not in cluster.kubectl("get", "crd,clusterrole,clusterrolebinding", "-o", "name")
 
 
-def test_one_that_became_namespaced_works_in_its_own_namespace_and_on_nodes(
+def test_a_project_that_became_namespaced_works_in_its_namespace_and_on_nodes(
     cluster: Any,
     typist: Any,
     base: str,

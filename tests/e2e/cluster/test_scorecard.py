@@ -39,7 +39,7 @@ def image(cluster: Any, typist: Any, base: str) -> str:
 
 @pytest.fixture
 def bundle(root: Path, tmp_path: Path) -> Callable[..., Path]:
-    """Makes a bundle whose scorecard has these tests; each is a name and what follows it."""
+    """Build a bundle whose scorecard has these tests; each is a name and its arguments."""
 
     def make(*stages: dict[str, Any]) -> Path:
         folder = tmp_path / "bundle"
@@ -83,7 +83,7 @@ def left(cluster: Any, place: str) -> list[str]:
     return [name for name in found if "scorecard-test" in name]
 
 
-def test_images_run_as_pods_with_the_bundle_and_their_files_come_back(
+def test_images_run_as_pods_with_the_bundle_and_their_files_are_copied(
     cluster: Any,
     typist: Any,
     bundle: Callable[..., Path],
@@ -140,7 +140,7 @@ def test_restricted_pods_refuse_an_image_that_runs_as_root(
     assert time.monotonic() - begin < 60
 
 
-def test_an_image_that_does_not_exist_is_named_when_the_time_is_over(
+def test_a_missing_image_is_named_at_the_time_limit(
     cluster: Any,
     typist: Any,
     bundle: Callable[..., Path],
@@ -149,7 +149,7 @@ def test_an_image_that_does_not_exist_is_named_when_the_time_is_over(
     eventually: Callable[..., Any],
 ) -> None:
     folder = bundle({"tests": [one(f"{cluster.registry}/missing:1", "missing", "pass")]})
-    for seconds in (15, 60, 240):  # a busy node takes its time to try the image
+    for seconds in (15, 60, 240):  # a busy node needs time to pull the image
         words = options(place, image, "-w", f"{seconds}s")
         done = typist.try_("bundle", "scorecard", folder, *words, code=3)
         [result] = done.json["items"][0]["status"]["results"]
@@ -180,7 +180,7 @@ def test_an_interrupted_run_leaves_nothing(
     eventually(lambda: not left(cluster, place), what="the objects of the test are gone")
 
 
-def test_objects_stay_on_request(
+def test_objects_are_kept_on_request(
     cluster: Any, typist: Any, bundle: Callable[..., Path], image: str, place: str
 ) -> None:
     folder = bundle({"tests": [one(image, "kept", "pass")]})

@@ -1,7 +1,7 @@
-"""One catalog served in every way that there is, and OLM installs from each.
+"""One catalog served in every supported way, and OLM installs from each.
 
-By OLM's own pod from an image of ours with olmkit or with opm inside (its probes run
-`grpc_health_probe` in the container), by its pod from an image of files alone, by
+By OLM's own pod from an image of olmkit with the server of olmkit or opm (its probes run
+`grpc_health_probe` in the container), by its pod from a data image, by
 `olmkit catalog serve`, and by `opm serve`.
 """
 
@@ -32,7 +32,7 @@ def folder(catalog_of: Callable[..., Path]) -> Path:
 
 @pytest.fixture
 def installed(cluster: Any, typist: Any, namespace: str) -> Iterator[Callable[..., None]]:
-    """Installs with some words, and looks; all of it is removed again."""
+    """Install with arguments, and check; everything is removed again."""
 
     def install(*words: str) -> None:
         typist("install", PACKAGE, "-n", namespace, *words)
@@ -44,7 +44,7 @@ def installed(cluster: Any, typist: Any, namespace: str) -> Iterator[Callable[..
 
 
 @pytest.mark.parametrize("server", ["none", "olmkit", "opm", "opm-cached"])
-def test_by_olms_own_pod_from_our_image(
+def test_the_pod_of_olm_serves_an_image_of_olmkit(
     cluster: Any,
     typist: Any,
     base: str,
@@ -65,14 +65,14 @@ def test_by_olms_own_pod_from_our_image(
     installed("--catalog", tag)
 
 
-def test_from_files_and_a_cache_by_the_opm_of_the_cluster(
+def test_the_opm_of_the_cluster_serves_files_and_a_cache(
     cluster: Any,
     typist: Any,
     namespace: str,
     folder: Path,
     eventually: Callable[..., Any],
 ) -> None:
-    """OLM copies both folders out of the image; its opm ends when the cache does not fit."""
+    """OLM copies both directories out of the image; its opm ends if the cache does not match."""
     tag = f"{cluster.registry}/catalog:with-cache"
     pinned = typist("catalog", "build", folder, "-t", tag, "--push", "--opm-cache").strip()
     cluster.kubectl("create", "namespace", namespace)
@@ -105,7 +105,7 @@ def test_from_files_and_a_cache_by_the_opm_of_the_cluster(
     assert "building cache" not in log
 
 
-def test_by_olmkit_on_this_machine(
+def test_olmkit_serves_on_this_machine(
     cluster: Any,
     typist: Any,
     folder: Path,
@@ -122,7 +122,9 @@ def test_by_olmkit_on_this_machine(
         process.communicate()
 
 
-def test_by_opm(cluster: Any, folder: Path, tmp_path: Path, installed: Callable[..., None]) -> None:
+def test_opm_serves_on_this_machine(
+    cluster: Any, folder: Path, tmp_path: Path, installed: Callable[..., None]
+) -> None:
     opm = str(cluster.programs["opm"] / "opm")
     words = [opm, "serve", str(folder), "-p", str(PORT), "--cache-dir", str(tmp_path / "cache")]
     words += ["--cache-enforce-integrity=false", "--termination-log", str(tmp_path / "end")]
@@ -134,7 +136,7 @@ def test_by_opm(cluster: Any, folder: Path, tmp_path: Path, installed: Callable[
         start_new_session=True,
     )
     try:
-        # It is reached by the processes of OLM, which live on the node.
+        # The processes of OLM connect to it; they run on the node.
         installed("--catalog-address", f"127.0.0.1:{PORT}")
     finally:
         os.killpg(process.pid, signal.SIGTERM)

@@ -1,7 +1,7 @@
-"""The whole story of the shipped operator on a real cluster, told as it goes (`pytest -s`).
+"""The whole life of the shipped operator on a real cluster, with its output (`pytest -s`).
 
 Images and catalogs are created by olmkit and are in the cluster's registry; the operator is
-installed, serves a cache to a real client, is upgraded and goes without a trace.
+installed, serves a cache to a real client, is upgraded and removed completely.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from olmkit.testing.rbac import Rule
 pytestmark = pytest.mark.e2e
 
 PACKAGE = "memcached-operator"
-# With its version: kubectl remembers for minutes which ones there were.
+# With its version: kubectl remembers for minutes which kinds existed.
 CACHES = "memcacheds.v1alpha1.cache.example.com"
 
 
-# What is granted and not used in the story, each with its reason.
+# Permissions that are not used here, each with its reason.
 BEYOND = {
-    # OpenShift wants it from who sets `blockOwnerDeletion`; no request is made with it.
+    # OpenShift requires it to set `blockOwnerDeletion`; no request uses it.
     "update memcacheds/finalizers.cache.example.com",
-    # A scaffold grants reading its kind whole; the operator reads it through lists and watches.
+    # A scaffold grants reading its whole kind; the operator reads it through lists and watches.
     "get memcacheds.cache.example.com",
-    # The operator applies its children, which the server may count as a creation.
+    # The operator applies its children, which the server can count as a creation.
     "create deployments.apps",
     "create services",
     # The older API of events.
     "create events",
     "patch events",
-    # Reading all leases, and the locks of older election.
+    # Reading all leases, and the locks of older leader election.
     *(f"{verb} leases.coordination.k8s.io" for verb in ("list", "watch", "patch", "delete")),
     *(f"{verb} configmaps"
       for verb in ("get", "list", "watch", "create", "update", "patch", "delete")),
     # For readers of its metrics; there are none here.
     "create tokenreviews.authentication.k8s.io",
     "create subjectaccessreviews.authorization.k8s.io",
-    # What OLM adds by itself: for all namespaces, and for the OperatorCondition.
+    # What OLM adds itself: for all namespaces, and for the OperatorCondition.
     *(f"{verb} namespaces" for verb in ("get", "list", "watch")),
     "update operatorconditions.operators.coreos.com",
 }  # fmt: skip
-# Used when one event comes again within minutes, which depends on the machine.
+# Used when one event is repeated within minutes, which depends on the machine.
 SOMETIMES = {"patch events.events.k8s.io"}
 
 
@@ -81,7 +81,7 @@ def answers(address: str, port: int = 11211) -> bool:
 
 @contextmanager
 def served(typist: Any, cluster: Any, words: list[str], port: int) -> Iterator[str]:
-    """A server of a catalog on this machine, at an address that the cluster reaches."""
+    """A server of a catalog on this machine, at an address that the cluster can reach."""
     process = typist.start(*words)
     try:
         end = 300
@@ -115,7 +115,7 @@ def granted(cluster: Any, namespace: str, version: str) -> list[Rule]:
 
 
 @pytest.mark.parametrize("round_", [1, 2])
-def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
+def test_an_operator_is_built_installed_used_upgraded_and_removed(
     cluster: Any,
     typist: Any,
     catalog_of: Callable[..., Path],
@@ -159,7 +159,7 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     done = typist.try_("upgrade", PACKAGE, "-n", namespace)
     assert "no newer version is offered" in done.err
     typist("status", PACKAGE, "-n", namespace, "--exit-code")
-    assert answers(address), "the cache has answered all the time"
+    assert answers(address), "the cache has always answered"
 
     typist.tell("Webhooks and conversion, with the certificates that OLM makes")
     converted = cluster.get("memcacheds.v1beta1.cache.example.com", "cache", "-n", namespace)
@@ -182,7 +182,7 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     emptied(namespace)
 
 
-def test_upgrades_wait_for_approval_when_that_was_asked_for(
+def test_upgrades_wait_for_approval_on_request(
     cluster: Any,
     typist: Any,
     catalog_of: Callable[..., Path],
@@ -211,7 +211,7 @@ def test_upgrades_wait_for_approval_when_that_was_asked_for(
         typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
 
 
-def test_a_bundle_is_tried_and_taken_on_without_a_catalog(
+def test_a_bundle_is_installed_and_upgraded_without_a_catalog(
     cluster: Any, typist: Any, release: Any, namespace: str
 ) -> None:
     typist("install", "--bundle", release.folders["0.0.1"], "-n", namespace)

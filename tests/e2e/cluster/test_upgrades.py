@@ -1,7 +1,7 @@
 """Upgrades that would fail, several namespaces with one catalog, and what uninstalling leaves.
 
 The operators are small: a CRD and a Deployment that sleeps. Their catalogs are served from
-this machine, so that each test takes some seconds.
+this machine, so that each test only needs some seconds.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def csv(package: str, version: str, image: str, modes: tuple[str, ...] = MODES) 
 
 
 def catalog(package: str, *bundles: tuple[Manifest, Manifest]) -> str:
-    """Lines of a catalog of one channel, in which each bundle replaces the one before."""
+    """Return a catalog with one channel, in which each bundle replaces the previous one."""
     blobs: list[Manifest] = [{"schema": "olm.package", "name": package, "defaultChannel": "stable"}]
     entries: list[Manifest] = []
     for objects in bundles:
@@ -89,7 +89,7 @@ def catalog(package: str, *bundles: tuple[Manifest, Manifest]) -> str:
 
 @pytest.fixture
 def served(cluster: Any, tmp_path: Path) -> Iterator[Callable[[str], str]]:
-    """Serves the lines of a catalog on this machine; gives its address."""
+    """Serve a catalog on this machine; return its address."""
     running: list[subprocess.Popen[bytes]] = []
 
     def serve(lines: str) -> str:
@@ -122,7 +122,7 @@ def thing(package: str, namespace: str, **metadata: Any) -> str:
     })  # fmt: skip
 
 
-def test_an_upgrade_that_would_fail_is_refused_and_leaves_the_old_version(
+def test_an_upgrade_that_would_fail_is_refused_and_keeps_the_old_version(
     cluster: Any, typist: Any, served: Any, image: str, namespace: str
 ) -> None:
     first = (csv("wheel", "1.0.0", image), crd("wheel"))
@@ -147,7 +147,7 @@ def test_an_upgrade_that_would_fail_is_refused_and_leaves_the_old_version(
     assert cluster.get("csv", "wheel.v1.0.0", "-n", namespace) is None
     assert "no newer version is offered" in typist.try_("upgrade", *place).err
 
-    # OLM makes no InstallPlan for a CSV that was deleted.
+    # OLM creates no InstallPlan for a CSV that was deleted.
     cluster.kubectl("delete", "installplan,csv", "--all", "-n", namespace)
     typist("upgrade", *place, "--retry")
     assert cluster.get("csv", "wheel.v2.0.0", "-n", namespace)["status"]["phase"] == "Succeeded"
@@ -171,7 +171,7 @@ def requested(package: str, namespace: str, source: str) -> Iterator[dict[str, A
         }
 
 
-def test_what_a_plain_uninstall_leaves_goes_later_without_any_webhook(
+def test_objects_that_a_plain_uninstall_leaves_are_removed_later_without_a_webhook(
     cluster: Any, typist: Any, served: Any, image: str, namespace: str
 ) -> None:
     at = served(catalog("hub", (csv("hub", "1.0.0", image), crd("hub"))))
@@ -210,7 +210,7 @@ _NEAR = ("lease", "role", "rolebinding", "serviceaccount", "secret", "configmap"
 
 
 def listing(cluster: Any, namespace: str) -> set[str]:
-    """All objects that an operator and OLM could leave, by kind and name."""
+    """Return all objects that an operator and OLM could leave, by kind and name."""
     wide = cluster.kubectl("get", ",".join(_WIDE), "-o", "name").split()
     return {*wide, *cluster.kubectl("get", ",".join(_NEAR), "-n", namespace, "-o", "name").split()}
 
@@ -228,7 +228,7 @@ def hooked(version: str, image: str) -> Manifest:
 
 
 @pytest.mark.parametrize("webhook", ["without a Service", "without a server"])
-def test_objects_that_nothing_converts_are_the_cause_and_can_be_removed(
+def test_objects_that_cannot_be_converted_are_the_cause_and_can_be_removed(
     cluster: Any,
     typist: Any,
     served: Any,
@@ -237,7 +237,7 @@ def test_objects_that_nothing_converts_are_the_cause_and_can_be_removed(
     eventually: Any,
     webhook: str,
 ) -> None:
-    """A version stored differently, and a webhook that is gone: by its Service, or by its pods."""
+    """Objects in another stored version, and a webhook without its Service or its pods."""
     has_service = webhook == "without a server"
     bundles = [
         (hooked(version, image) if has_service else csv("gear", version, image), crd("gear"))
@@ -273,7 +273,7 @@ def test_objects_that_nothing_converts_are_the_cause_and_can_be_removed(
         done = typist.try_(*command, code=None)
         assert "the objects of `things.gear.example.com` cannot be read" in done.out
         assert cause in done.out
-    if not has_service:  # the next version of the other one would bring a webhook that may answer
+    if not has_service:  # the next version of the other one would have a webhook that can answer
         refused = typist.try_("upgrade", *place, "--catalog", at[1], "--timeout", "60s", code=1)
         assert "OLM cannot check the objects of `things.gear.example.com`" in refused.err
         assert cause in refused.err
@@ -317,7 +317,7 @@ def test_objects_that_nothing_converts_are_the_cause_and_can_be_removed(
 def test_the_bundle_of_another_namespace_is_not_the_cause(
     cluster: Any, typist: Any, image: str, namespace: str, tmp_path: Path, eventually: Any
 ) -> None:
-    """Both take from one catalog in the namespace `olm`, where OLM unpacks both bundles."""
+    """Both use one catalog in the namespace `olm`, where OLM unpacks both bundles."""
     lines = []
     for package in ("fair", "foul"):
         made = csv(package, "1.0.0", image)

@@ -1,7 +1,7 @@
-"""Operators of Helm and Ansible, and one of three kinds, through OLM on a real cluster.
+"""Operators with Helm and Ansible, and one with three kinds, through OLM on a real cluster.
 
-Each is scaffolded as a user does it, with a small chart or role. Their pods are those of an image
-that has busybox alone.
+Each is scaffolded as by a user, with a small chart or role. Their pods have an image
+that only has busybox.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 pytestmark = pytest.mark.e2e
 
 Eventually = Callable[..., Any]
-LONG = 300.0  # seconds of a step; a busy machine takes its time
+LONG = 300.0  # seconds for a step; a busy machine needs time
 
 CHART = """\
 apiVersion: v1
@@ -86,7 +86,7 @@ TASKS = """\
 
 @dataclass(frozen=True, kw_only=True)
 class Maker:
-    """Builds what OLM installs of a project: images of a version, and a catalog of all versions."""
+    """Builds what OLM installs for a project: images of a version, a catalog of all versions."""
 
     cluster: Any
     typist: Any
@@ -112,7 +112,7 @@ class Maker:
         return place
 
     def lock(self, place: Path, *packages: str) -> None:
-        """Pin the packages of the image, as `image build` says; it then keeps their layer."""
+        """Pin the packages of the image as `image build` does, which then caches their layer."""
         words = ("pip", "compile", "-q", "--generate-hashes", "--python-version", "3.11", "-")
         subprocess.run(
             [Path(sys.executable).with_name("uv"), *words, "-o", place / "requirements.lock"],
@@ -123,7 +123,7 @@ class Maker:
         )
 
     def release(self, place: Path, version: str, *words: str) -> str:
-        """The pinned reference of a catalog with this version and those before."""
+        """Return the pinned reference of a catalog with this version and the previous ones."""
         name = f"{self.cluster.registry}/{place.name}"
         catalog = place / "catalog"
         if not catalog.exists():
@@ -170,7 +170,7 @@ def maker(
 
 @pytest.fixture
 def objects(cluster: Any, namespace: str, eventually: Eventually) -> Iterator[Objects]:
-    """A namespace for objects, next to that of the operator."""
+    """A namespace for objects, besides that of the operator."""
     name = f"{namespace}-objects"
     cluster.kubectl("create", "namespace", name)
     yield Objects(cluster, name, eventually)
@@ -208,7 +208,7 @@ class Objects:
         return found
 
     def wait(self, expected: Any, kind: str, name: str, *path: str) -> None:
-        """Until a field has a value."""
+        """Wait until a field has a value."""
         seen: list[Any] = []
 
         def is_there() -> bool:
@@ -228,7 +228,7 @@ class Objects:
         }
 
     def wait_for(self, kind: str, name: str, expected: dict[str, tuple[str, ...]]) -> None:
-        """Until its conditions are these."""
+        """Wait until the object has these conditions."""
         self.eventually(
             lambda: self.conditions(kind, name) == expected,
             LONG,
@@ -239,7 +239,7 @@ class Objects:
         self.cluster.kubectl("delete", kind, name, "-n", self.namespace, f"--timeout={LONG:.0f}s")
 
     def wait_until_gone(self, *kinds: str) -> None:
-        """Until no object of these kinds is left but what each namespace has."""
+        """Wait until no object of these kinds remains except those of each namespace."""
         words = (",".join(kinds), "-n", self.namespace, "-o", "name")
 
         def left() -> list[str]:
@@ -250,7 +250,7 @@ class Objects:
 
 
 def deployed(reason: str) -> dict[str, tuple[str, ...]]:
-    """The conditions of a release, as those of helm-operator."""
+    """The conditions of a release, in the form of helm-operator."""
     return {"Initialized": ("True", "", ""), "Deployed": ("True", reason, "")}
 
 
@@ -267,7 +267,7 @@ def uninstall(cluster: Any, typist: Any, package: str, namespace: str) -> None:
     assert [one for one in left if package in one] == []
 
 
-def test_a_helm_operator_follows_its_objects_through_an_upgrade(
+def test_a_helm_operator_reconciles_its_objects_through_an_upgrade(
     cluster: Any, typist: Any, maker: Maker, namespace: str, objects: Objects
 ) -> None:
     package = "site-operator"
@@ -313,7 +313,7 @@ def test_a_helm_operator_follows_its_objects_through_an_upgrade(
     uninstall(cluster, typist, package, namespace)
 
 
-def test_an_ansible_operator_follows_its_objects_through_an_upgrade(
+def test_an_ansible_operator_reconciles_its_objects_through_an_upgrade(
     cluster: Any, typist: Any, maker: Maker, namespace: str, objects: Objects
 ) -> None:
     package = "motd-operator"
@@ -366,7 +366,7 @@ def test_an_ansible_operator_follows_its_objects_through_an_upgrade(
     uninstall(cluster, typist, package, namespace)
 
 
-def test_one_operator_has_a_kind_in_python_one_of_helm_and_one_of_ansible(
+def test_one_operator_has_kinds_in_python_with_helm_and_with_ansible(
     cluster: Any, typist: Any, maker: Maker, namespace: str, objects: Objects
 ) -> None:
     package = "mixed-operator"

@@ -1,7 +1,7 @@
-"""Operators whose Deployments, pods or bundle objects cannot work, and what `why` reports of each.
+"""Operators whose Deployments, pods or bundle objects cannot work, and the reports of `why`.
 
-All of them are installed at once, each in its own namespace. With `OLMKIT_RECORD` set, what
-was seen, trimmed to what matters, becomes the input of the golden tests of `why`.
+All of them are installed at once, each in its own namespace. With `OLMKIT_RECORD` set, the
+observed objects without irrelevant fields become the input of the golden tests of `why`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import yaml
 pytestmark = pytest.mark.e2e
 
 PORT = 15210
-WAIT = 420  # seconds; OLM takes its time with so many Subscriptions at once
+WAIT = 420  # seconds; OLM needs time for so many Subscriptions at once
 ALL = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
 GOLDEN = Path(__file__).parents[2] / "golden" / "why"
 Manifest = dict[str, Any]
@@ -38,11 +38,11 @@ DENYING, STRANGE, PLAIN, POLICY = "DENYING", "STRANGE", "PLAIN", "POLICY"
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """One operator. `container` and `pod` change its pod, `bundle` are further bundle objects.
+    """One operator. `container` and `pod` change its pod, `bundle` has more bundle objects.
 
-    `before` are objects of the cluster that are there first, `labels` those of the namespace,
+    `before` has objects of the cluster that are created first, `labels` those of the namespace,
     `csv` and `config` change the ClusterServiceVersion's spec and the Subscription's.
-    `after` are kubectl commands that run when the Deployment is available.
+    `after` has kubectl commands that run when the Deployment is available.
     """
 
     name: str
@@ -86,7 +86,7 @@ def ref(kind: str, name: str, key: str) -> Manifest:
 
 
 def mounted(**source: Any) -> tuple[Manifest, Manifest]:
-    """The pod's and the container's part of a volume."""
+    """Return the pod's and the container's part of a volume."""
     return (
         {"volumes": [{"name": "settings", **source}]},
         {"volumeMounts": [{"name": "settings", "mountPath": "/settings"}]},
@@ -137,7 +137,7 @@ def unconverted(name: str, client: Manifest, says: str) -> Workload:
         name=name, cause="conversion-webhook-away", says=says, csv=owning(group),
         before=(converted(group, client), made("Thing", "one", f"{group}/v1")),
         bundle=(converted(group, client),),
-        # OLM takes it for well when its pod runs, as the webhook can have been late.
+        # OLM reports success when its pod runs, as the webhook can have been late.
         pod={"nodeSelector": {"disk": "none"}},
     )  # fmt: skip
 
@@ -221,7 +221,7 @@ WORKLOADS = (
     Workload(name="extended-resource", cause="pod-not-scheduled", says="example.com/gpu",
              container={"resources": {"limits": {"example.com/gpu": "1"}}}),
     Workload(name="taint", cause="pod-not-scheduled", says="dedicated", is_last=True),
-    # what pods name
+    # missing objects of pods
     Workload(name="config-map-env", cause="container-cannot-start", says="`operator-settings`",
              container=ref("configMapKeyRef", "operator-settings", "level")),
     Workload(name="secret-env-from", cause="container-cannot-start", says="`credentials`",
@@ -260,7 +260,7 @@ WORKLOADS = (
              image="registry.example.com/Operator:1"),
     Workload(name="image-never", cause="image-cannot-be-pulled", says="Never",
              image="registry.example.com/operator:1", container={"imagePullPolicy": "Never"}),
-    # what is refused
+    # refused objects
     Workload(name="root", cause="container-cannot-start", says="root",
              container={"securityContext": {"runAsNonRoot": True}}),
     Workload(name="pod-security", cause="pods-refused", says="restricted",
@@ -325,7 +325,7 @@ WORKLOADS = (
 
 
 def bundle(one: Workload, image: str, world: World) -> Iterator[Manifest]:
-    """The blobs of a package of one bundle, which is inline."""
+    """Return the blobs of a package with one bundle, which is inline."""
     labels = {"app": one.name}
     container = {"name": "manager", "image": one.image or image, "command": SLEEP,
                  **one.container}  # fmt: skip
@@ -361,7 +361,7 @@ def bundle(one: Workload, image: str, world: World) -> Iterator[Manifest]:
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
-    """A registry that wants a login, and an admission webhook that denies all."""
+    """A registry that requires a login, and an admission webhook that denies every request."""
 
     def do_GET(self) -> None:
         self._send(401, {"errors": [{"code": "UNAUTHORIZED", "message": "login first"}]},
@@ -393,7 +393,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What the names in the table mean of workloads, and how to end it."""
+    """Replace the names in the table, and return how to end the servers."""
 
     values: dict[str, str]
     stop: Callable[[], None]
@@ -580,7 +580,7 @@ def world(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wo
 
 @pytest.fixture(scope="module")
 def broken(cluster: Any, world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[float]:
-    """All workloads asked for; the time at which they were."""
+    """All requested workloads, and the time."""
     folder = tmp_path_factory.mktemp("workloads")
     process = catalog(cluster, world, folder, PORT)
     address = f"{cluster.outside}:{PORT}"

@@ -1,6 +1,6 @@
-"""The author's tutorial is true on the cluster of `make cluster`: all its blocks are run in order.
+"""The author's tutorial works on the cluster of `make cluster`: all its blocks run in order.
 
-`make cluster` itself is the fixture. olmkit's own package is found as if it lay in the
+The fixture is `make cluster` itself. olmkit's own package is found as if it was in the
 package index.
 """
 
@@ -48,7 +48,7 @@ def test_the_tutorial_can_be_followed_to_a_subscription(
     for language, where, text in reader.blocks:
         if where == "checkout":
             first, _, rest = text.partition("\n")
-            assert first == "make cluster"  # it is up already
+            assert first == "make cluster"  # it already runs
             reader.run(f"export OLMKIT_CLUSTER='{cluster.folder}'")
             reader.run(rest.replace(".venv/bin/python", sys.executable), folder=root)
             continue

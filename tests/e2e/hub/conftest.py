@@ -91,7 +91,7 @@ def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Ends with the module: as long as Playwright runs, no other event loop can in this thread."""
+    """Ends with the module: while Playwright runs, no other event loop can run in this thread."""
     if not CHROMIUM.exists():
         pytest.fail("chromium is not installed: run `sh scripts/system-packages --e2e`")
     with sync_playwright() as playwright:
@@ -100,13 +100,13 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-# Milliseconds: a busy machine may need half a minute for one page.
+# Milliseconds: a busy machine can need half a minute for one page.
 LONGEST = 180_000
 expect.set_options(timeout=60_000)
 
 
 class Watched:
-    """A page that remembers what must not happen: messages, errors, requests elsewhere."""
+    """A page that records forbidden events: messages, errors, requests to other hosts."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
@@ -123,7 +123,7 @@ class Watched:
 
 @pytest.fixture
 def watched(browser: Browser) -> Iterator[Watched]:
-    """A page in a separate context; the test fails if anything was wrong on it."""
+    """A page in a separate context; the test fails if there was a forbidden event."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(LONGEST)
     context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -46,7 +46,7 @@ def shipped(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_shipped_catalog_is_accessible_quiet_and_has_no_dead_link(
+def test_the_shipped_catalog_is_accessible_quiet_and_has_no_broken_link(
     watched: Any, shipped: Path
 ) -> None:
     page = watched.page

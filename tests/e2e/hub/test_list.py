@@ -1,4 +1,4 @@
-"""The list of the hub: search with ranking, filters, the address, the keyboard."""
+"""The list of the hub: search with ranking, filters, the URL, the keyboard."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _shown(page: Page) -> list[str]:
         ("cache", ["Old Cache", "Memcached", "Prometheus Operator"]),
         ("example monitoring", ["Prometheus Operator"]),  # all words
         ('"example monitoring"', ["Prometheus Operator"]),
-        ("PROMETHEUS_operator", ["Prometheus Operator"]),  # case, `_` and blanks are equal
+        ("PROMETHEUS_operator", ["Prometheus Operator"]),  # case, `_` and spaces are ignored
         ("promethues", ["Prometheus Operator"]),  # a typing error
         ("memcachd", ["Memcached"]),
         ("nothing-like-it", []),
     ],
 )
-def test_search_ranks(watched: Any, site: str, query: str, names: list[str]) -> None:
+def test_search_results_are_ranked(watched: Any, site: str, query: str, names: list[str]) -> None:
     page = watched.page
     page.goto(site)
     page.get_by_role("searchbox").fill(query)
@@ -46,13 +46,13 @@ def test_words_of_descriptions_are_found(watched: Any, site: str) -> None:
     expect(page.locator("#count")).to_have_text("1 of 3 operators")
 
 
-def test_what_is_similar_is_called_so(watched: Any, site: str) -> None:
+def test_similar_results_are_marked_as_similar(watched: Any, site: str) -> None:
     watched.page.goto(site)
     watched.page.get_by_role("searchbox").fill("promethues")
     expect(watched.page.locator("#count")).to_have_text("No exact match; similar: 1 of 3 operators")
 
 
-def test_filters_count_and_are_in_the_address(watched: Any, site: str) -> None:
+def test_filters_have_counts_and_are_in_the_url(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site)
     page.get_by_label("Database").check()
@@ -84,7 +84,7 @@ def test_deprecated_operators_are_last_and_marked(watched: Any, site: str) -> No
     expect(watched.page.locator("#tiles > li").last).to_contain_text("Deprecated")
 
 
-def test_the_keyboard_is_enough(watched: Any, site: str) -> None:
+def test_the_list_is_usable_with_the_keyboard(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site)
     page.keyboard.press("Tab")
@@ -92,7 +92,7 @@ def test_the_keyboard_is_enough(watched: Any, site: str) -> None:
     page.keyboard.press("/")
     expect(page.get_by_role("searchbox")).to_be_focused()
     page.get_by_role("checkbox").first.focus()
-    page.keyboard.press("/")  # text is not written there
+    page.keyboard.press("/")  # no text is typed there
     expect(page.get_by_role("searchbox")).to_be_focused()
     page.keyboard.type("cache")
     page.keyboard.press("ArrowDown")
@@ -108,7 +108,7 @@ def test_the_keyboard_is_enough(watched: Any, site: str) -> None:
     page.wait_for_url("**/p/memcached-operator/index.html")
 
 
-def test_no_address_breaks_the_list(watched: Any, site: str) -> None:
+def test_no_url_breaks_the_list(watched: Any, site: str) -> None:
     query = "?sort=__proto__&cat=constructor&q=%E0%A4%A&deprecated=x"
     watched.page.goto(site + "index.html" + query)
     expect(watched.page.get_by_role("button", name="Clear all").first).to_be_visible()

@@ -29,7 +29,7 @@ from olmkit.testing.control_plane import ControlPlane
 
 pytestmark = pytest.mark.e2e
 
-# They are there on a cluster with OLM.
+# These exist in a cluster with OLM.
 PLACES = ("operators", "openshift-operators", "olm", "openshift-marketplace")
 NAMES = ("clusterextensions.olm.operatorframework.io", "clustercatalogs.olm.operatorframework.io")
 PATIENCE = 300  # seconds until a busy API server serves a new kind
@@ -57,7 +57,7 @@ def variants(pages: Mapping[str, Any]) -> Iterator[tuple[str, Variant]]:
 
 @pytest.fixture(scope="module")
 def printed(root: Path, cases: Path) -> list[tuple[str, Variant]]:
-    """What the pages of the shared catalogs, of the shipped one and of shared bundles print."""
+    """Return the manifests on the pages of shared catalogs, the shipped one and shared bundles."""
     made = []
     folders = [root / "catalog", *sorted((cases / "catalogs").iterdir())]
     for number, folder in enumerate(folders):
@@ -99,7 +99,7 @@ async def _apply(server: ControlPlane, listed: list[dict[str, Any]]) -> None:
 
 
 async def _refusals(server: ControlPlane, found: list[tuple[str, Variant]]) -> list[str]:
-    """What the API server refuses. Namespaces are created; everything else is a dry run."""
+    """Return what the API server refuses. Namespaces are created; everything else is a dry run."""
     refused = []
     there: set[str] = set()
     seen: set[str] = set()
@@ -123,7 +123,7 @@ async def _refusals(server: ControlPlane, found: list[tuple[str, Variant]]) -> l
 
 
 async def _accepted(reader: ClusterObjects, manifest: dict[str, Any], *, dry_run: bool) -> None:
-    """The object is accepted, once the API server serves its kind: some time after its CRD."""
+    """Assert that the object is accepted, once the API server serves its kind."""
     async with asyncio.timeout(PATIENCE):
         while True:
             try:
@@ -152,7 +152,7 @@ def test_manifests_with_an_account_are_accepted_by_an_older_olm_v1(
     asyncio.run(_apply(olm, documents_of(file.read_text())))
     without = [one for one in printed if one[1].olm == "v1" and one[1].yaml][:1]
 
-    # The CRD of these releases requires the account, so that the test sees one missing.
+    # The CRD of these releases requires the account, so the test detects a missing one.
     limit = time.monotonic() + PATIENCE
     while "serviceAccount" not in str(asyncio.run(_refusals(olm, without))):
         assert time.monotonic() < limit, "the API server does not use the older CRD"

@@ -1,4 +1,4 @@
-"""The pages of the hub in a browser: accessible, quiet, complete without a script, harmless."""
+"""The pages of the hub in a browser: accessible, quiet, complete without a script, safe."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def test_no_page_violates_a_rule_of_accessibility(
     context.close()
 
 
-def test_opened_sections_are_accessible_too(watched: Any, site: str) -> None:
+def test_opened_sections_are_also_accessible(watched: Any, site: str) -> None:
     watched.page.goto(site + OPERATOR)
     watched.page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
     assert _violations(watched.page) == []
 
 
-def test_the_stored_theme_wins_over_the_system(watched: Any, site: str) -> None:
+def test_the_stored_theme_takes_precedence_over_the_system(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site)
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -64,7 +64,9 @@ def test_the_stored_theme_wins_over_the_system(watched: Any, site: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_pages_are_quiet_and_request_nothing_elsewhere(watched: Any, site: str, path: str) -> None:
+def test_pages_are_quiet_and_send_no_request_to_other_hosts(
+    watched: Any, site: str, path: str
+) -> None:
     watched.page.goto(site + path)
     watched.page.wait_for_load_state("networkidle")
 
@@ -102,13 +104,13 @@ def test_pages_work_from_disk(watched: Any, site_folder: Path, path: str) -> Non
         watched.page.get_by_role("link", name="Memcached").first.wait_for(state="hidden")
 
 
-def test_everything_is_legible_without_a_script(browser: Browser, site: str) -> None:
+def test_everything_is_readable_without_a_script(browser: Browser, site: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     context.set_default_timeout(LONGEST)
     page = context.new_page()
     page.goto(site)
     expect(page.locator("#tiles > li")).to_have_count(3)
-    expect(page.get_by_role("searchbox")).to_be_hidden()  # it would do nothing
+    expect(page.get_by_role("searchbox")).to_be_hidden()  # it would have no effect
     page.get_by_role("link", name="Memcached").first.click()
     for section in SECTIONS:
         expect(page.locator(f"#{section} h2").first).to_be_visible()
@@ -128,7 +130,7 @@ def test_everything_is_legible_without_a_script(browser: Browser, site: str) -> 
     context.close()
 
 
-def test_manifests_are_copied_and_downloaded_as_written(watched: Any, site: str) -> None:
+def test_manifests_are_copied_and_downloaded_unchanged(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site + OPERATOR)
     page.locator(".variant:visible").get_by_role("button", name="Copy manifests").click()
@@ -145,7 +147,7 @@ def test_manifests_are_copied_and_downloaded_as_written(watched: Any, site: str)
     assert waiting.value.path().read_text() == SAMPLE["MANIFESTS"]
 
 
-def test_hops_from_the_readers_version(watched: Any, site: str) -> None:
+def test_hops_are_shown_from_the_readers_version(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site + OPERATOR)
     page.get_by_label("I have version").select_option(label="1.2.0")
@@ -160,7 +162,7 @@ def test_the_menu_of_channels_navigates(watched: Any, site: str) -> None:
     page.wait_for_url("**/p/memcached-operator/index.html?channel=candidate")
 
 
-def test_arrow_keys_pass_over_the_choices_of_a_menu(watched: Any, site: str) -> None:
+def test_arrow_keys_skip_the_choices_of_a_menu(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site + OPERATOR)
     menu = page.get_by_label("Channel")
@@ -182,7 +184,7 @@ def test_fields_are_filtered_by_their_path(watched: Any, site: str) -> None:
     expect(page.locator("[id='spec.template.labels']")).to_be_visible()
 
 
-def test_a_long_description_is_cut_until_it_is_read(
+def test_a_long_description_is_cut_until_it_is_opened(
     watched: Any, browser: Browser, site: str, site_folder: Path
 ) -> None:
     page = watched.page
@@ -245,7 +247,7 @@ def test_print_has_the_text_and_not_the_controls(watched: Any, site: str) -> Non
     assert len(page.pdf()) > 5000
 
 
-def test_the_channel_of_the_address_is_in_the_instructions(watched: Any, site: str) -> None:
+def test_the_channel_in_the_url_is_in_the_instructions(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site + OPERATOR + "?channel=candidate")
     shown = page.locator(".variant:visible")
@@ -269,7 +271,7 @@ def test_the_channel_of_the_address_is_in_the_instructions(watched: Any, site: s
     )
 
 
-def test_an_unknown_channel_is_said(watched: Any, site: str) -> None:
+def test_an_unknown_channel_is_reported(watched: Any, site: str) -> None:
     watched.page.goto(site + OPERATOR + "?channel=%3Cb%3Egone")
     expect(watched.page.locator("#unknown-channel")).to_contain_text("no channel <b>gone")
     expect(watched.page.locator(".variant:visible pre.yaml")).to_contain_text(
@@ -284,7 +286,7 @@ def test_a_reader_changes_namespaces_and_approval(watched: Any, site: str) -> No
     page.get_by_label("Namespace", exact=True).fill("on")
     page.get_by_label("Approval of upgrades").select_option("Manual")
     manifests = page.locator(".variant:visible pre.yaml")
-    expect(manifests).to_contain_text("namespace: 'on'")  # YAML reads a plain one as true
+    expect(manifests).to_contain_text("namespace: 'on'")  # YAML reads an unquoted one as true
     expect(manifests).to_contain_text("installPlanApproval: Manual", use_inner_text=True)
     expect(page.locator(".variant:visible")).to_contain_text(
         "kubectl -n on patch installplan", use_inner_text=True

@@ -1,4 +1,4 @@
-"""An Ansible operator next to a real API server, with the real ansible-runner."""
+"""An Ansible operator with a real API server and the real ansible-runner."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ WATCHES = """\
   vars: {origin: "{{ 'en' + 'try' }}"}
   finalizer: {name: play.example.com/end, vars: {state: absent}}
 """
-# Without a collection: the server of the kubeconfig, by HTTP.
+# Without a collection: the server of the kubeconfig, over HTTP.
 TASKS = """\
 - ansible.builtin.set_fact:
     config: "{{ lookup('file', lookup('env', 'K8S_AUTH_KUBECONFIG')) | from_json }}"
@@ -121,7 +121,7 @@ TASKS = """\
 
 @dataclass(eq=False)
 class Rig:
-    """A project in a folder, a separate namespace, and the operator as a process."""
+    """A project in a directory, a separate namespace, and the operator as a process."""
 
     plane: ControlPlane
     folder: Path
@@ -237,20 +237,20 @@ def run(
         rig.stop(signal.SIGKILL)
 
 
-def test_a_role_follows_its_object(run: Callable[[Callable[[Rig], Any]], None]) -> None:
+def test_a_role_reconciles_its_object(run: Callable[[Callable[[Rig], Any]], None]) -> None:
     async def story(rig: Rig) -> None:
         await rig.create("one", sizeGi="{{ 7 * 7 }}", note={"__ansible_vault": "x"})
         rig.start()
         condition = await rig.condition("one", "Successful", "Successful")
         assert condition["ansibleResult"]["failures"] == 0
-        # A template of the object stays text, one of the entry is filled in.
+        # A template of the object is plain text, one of the entry is evaluated.
         data = {"size": "{{ 7 * 7 }}", "origin": "entry", "state": "present"}
         await rig.data("one-config", data)
         owner, config = await rig.get(CACHE, "one"), await rig.get(CONFIG, "one-config")
         assert owner is not None
         assert config is not None
         assert owner["metadata"]["finalizers"] == ["play.example.com/end"]
-        # What the play wrote into the status stays next to the conditions of the run.
+        # Values that the play wrote into the status are kept next to the conditions of the run.
         assert owner["status"]["size"] == "{{ 7 * 7 }}"
         types = {one["type"] for one in owner["status"]["conditions"]}
         assert types == {"Applied", "Failure", "Running", "Successful"}
@@ -258,7 +258,7 @@ def test_a_role_follows_its_object(run: Callable[[Callable[[Rig], Any]], None]) 
             owner["metadata"]["uid"]
         ]
 
-        # What the run made is put back when it changes, and when it goes.
+        # Objects of the run are restored when they are changed or deleted.
         await rig.change(CONFIG, "one-config", {"data": {"size": "9"}})
         await rig.data("one-config", data)
         await rig.client.delete(CONFIG, Request("one-config", rig.namespace))
@@ -278,7 +278,7 @@ def test_a_role_follows_its_object(run: Callable[[Callable[[Rig], Any]], None]) 
     run(story)
 
 
-def test_faults_of_a_run_are_in_the_status_and_secrets_are_not(
+def test_errors_of_a_run_are_in_the_status_and_secrets_are_not(
     run: Callable[[Callable[[Rig], Any]], None],
 ) -> None:
     async def story(rig: Rig) -> None:
@@ -310,16 +310,16 @@ def test_faults_of_a_run_are_in_the_status_and_secrets_are_not(
 
 
 def _processes(word: str) -> list[str]:
-    """The processes with this in their command line."""
+    """Return the processes with this in their command line."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
+        with contextlib.suppress(OSError):  # it ended in the meantime
             if word.encode() in file.read_bytes():
                 found.append(file.parent.name)
     return found
 
 
-def test_a_restart_in_the_middle_of_a_run_starts_it_again(
+def test_a_restart_during_a_run_starts_it_again(
     run: Callable[[Callable[[Rig], Any]], None],
 ) -> None:
     async def story(rig: Rig) -> None:
@@ -338,7 +338,7 @@ def test_a_restart_in_the_middle_of_a_run_starts_it_again(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_nothing_of_a_run_outlives_its_operator(
+def test_no_process_of_a_run_survives_its_operator(
     run: Callable[[Callable[[Rig], Any]], None], number: int
 ) -> None:
     async def story(rig: Rig) -> None:

@@ -33,7 +33,7 @@ def helm(request: pytest.FixtureRequest, built_program: Callable[[str], str]) ->
 
 
 def by_name(found: Any) -> dict[tuple[str, str], Any]:
-    """The objects by kind and name, without what Helm says about itself."""
+    """Return the objects by kind and name, without Helm's own labels."""
     result = {}
     for one in found:
         metadata = dict(one["metadata"])
@@ -51,7 +51,7 @@ def rendered(helm: str, chart: Path, *words: str) -> dict[tuple[str, str], Any]:
 
 
 @pytest.mark.parametrize("name", ["config/default", "config/with-webhooks"])
-def test_helm_makes_the_objects_of_the_overlay(
+def test_helm_creates_the_objects_of_the_overlay(
     helm: str, root: Path, tmp_path: Path, name: str
 ) -> None:
     found = overlay.with_image(overlay.render(root / "operator", name), "")
@@ -60,7 +60,7 @@ def test_helm_makes_the_objects_of_the_overlay(
     assert rendered(helm, tmp_path / "chart", "-n", SYSTEM) == wanted
 
 
-def test_values_change_what_they_name(helm: str, root: Path, tmp_path: Path) -> None:
+def test_values_change_the_fields_that_they_name(helm: str, root: Path, tmp_path: Path) -> None:
     found = overlay.with_image(overlay.render(root / "operator"), "")
     overlay.write_chart(tmp_path, Path("chart"), found, ChartRequest(name="memcached"))
     words = (
@@ -81,7 +81,7 @@ def test_values_change_what_they_name(helm: str, root: Path, tmp_path: Path) -> 
     assert not [kind for kind, _ in chart if kind == "CustomResourceDefinition"]
 
 
-def test_helm_finds_no_fault(helm: str, root: Path, tmp_path: Path) -> None:
+def test_helm_lint_finds_no_error(helm: str, root: Path, tmp_path: Path) -> None:
     found = overlay.with_image(overlay.render(root / "operator"), "")
     overlay.write_chart(tmp_path, Path("chart"), found, ChartRequest(name="memcached"))
     subprocess.run([helm, "lint", "--strict", str(tmp_path / "chart")], check=True)
@@ -89,7 +89,7 @@ def test_helm_finds_no_fault(helm: str, root: Path, tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def _served(folder: Path) -> Iterator[str]:
-    """The folder by HTTP, on this machine alone; gives its URL."""
+    """Serve the directory over HTTP on this machine; return its URL."""
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -101,10 +101,10 @@ def _served(folder: Path) -> Iterator[str]:
             thread.join()
 
 
-def test_a_chart_comes_from_a_repository(
+def test_a_chart_can_come_from_a_repository(
     helm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two versions the newest, or the one that is named; a repository that helm knows, too."""
+    """Of two versions the newest, or the named one; also from a repository that helm knows."""
     published = tmp_path / "published"
     for version in ("1.0.0", "1.1.0"):
         subprocess.run([helm, "create", tmp_path / "site"], check=True, capture_output=True)
@@ -116,7 +116,7 @@ def test_a_chart_comes_from_a_repository(
     monkeypatch.setenv("PATH", f"{Path(helm).parent}:{os.environ['PATH']}")
 
     def create(project: str, *words: str) -> str:
-        """The version of the chart that the project has then."""
+        """Return the resulting version of the chart in the project."""
         folder = tmp_path / project
         folder.mkdir()
         olmkit = [sys.executable, "-m", "olmkit"]

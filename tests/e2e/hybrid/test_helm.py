@@ -1,4 +1,4 @@
-"""A Helm operator next to a real API server, with the real helm 3 and 4."""
+"""A Helm operator with a real API server and the real helm 3 and 4."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def program(request: pytest.FixtureRequest, built_program: Callable[[str], str])
 
 @dataclass(eq=False)
 class Rig:
-    """A project in a folder, a separate namespace, and the operator as a process."""
+    """A project in a directory, a separate namespace, and the operator as a process."""
 
     plane: ControlPlane
     folder: Path
@@ -249,7 +249,7 @@ def test_a_release_follows_its_object(run: Callable[[Callable[[Rig], Any]], None
         assert "hidden-word-1" not in str(owner["status"])
         assert "one-config" in owner["status"]["deployedRelease"]["manifest"]
 
-        # A child that is changed or deleted comes back; what others added stays.
+        # A changed or deleted child is restored; additions of others are kept.
         await rig.change(CONFIG, "one-config", {"data": {"size": "9", "extra": "kept"}})
         data = {"size": "1", "origin": "override", "extra": "kept"}
 
@@ -261,7 +261,7 @@ def test_a_release_follows_its_object(run: Callable[[Callable[[Rig], Any]], None
         await rig.client.delete(SECRET, Request("one-secret", rig.namespace))
         await rig.until(lambda: rig.get(SECRET, "one-secret"))
 
-        # Nothing differs now, so nothing is written.
+        # There is no difference now, so nothing is written.
         assert await rig.check() == (0, "")
         before = await rig.get(CACHE, "one")
         await asyncio.sleep(3)
@@ -294,7 +294,7 @@ async def stored(rig: Rig, name: str) -> list[releases.Release]:
     return sorted((releases.decode(one) for one in secrets), key=lambda one: one.revision)
 
 
-def test_an_upgrade_that_fails_leaves_the_release_and_is_not_repeated_at_once(
+def test_a_failed_upgrade_keeps_the_release_and_is_not_repeated_at_once(
     run: Callable[[Callable[[Rig], Any]], None],
 ) -> None:
     async def story(rig: Rig) -> None:
@@ -313,7 +313,7 @@ def test_an_upgrade_that_fails_leaves_the_release_and_is_not_repeated_at_once(
     run(story)
 
 
-def test_a_release_that_was_left_in_the_middle_is_upgraded(
+def test_a_release_that_was_interrupted_is_upgraded(
     run: Callable[[Callable[[Rig], Any]], None],
 ) -> None:
     async def story(rig: Rig) -> None:
@@ -356,7 +356,7 @@ def as_pending(release: str) -> str:
     return base64.b64encode(packed).decode()
 
 
-def test_overrides_may_be_templates(run: Callable[[Callable[[Rig], Any]], None]) -> None:
+def test_overrides_can_be_templates(run: Callable[[Callable[[Rig], Any]], None]) -> None:
     async def story(rig: Rig) -> None:
         file = rig.folder / "watches.yaml"
         text = file.read_text()
@@ -399,7 +399,7 @@ def test_hooks_run_with_their_release_and_are_not_corrected(
         hook = await rig.get(CONFIG, "five-hook")
         assert hook is not None
         assert hook["data"] == {"size": "1"}
-        # It is not an object of the release: what happens to it does not matter.
+        # It is not an object of the release, so changes of it are ignored.
         assert "ownerReferences" not in hook["metadata"]
         await rig.client.delete(CONFIG, Request("five-hook", rig.namespace))
         await rig.change(CONFIG, "five-config", {"data": {"size": "9"}})
@@ -418,7 +418,7 @@ def test_hooks_run_with_their_release_and_are_not_corrected(
         assert hook is not None
         assert hook["data"] == {"size": "2"}
 
-        # A hook that the API server refuses: the release stays, and its objects too.
+        # A hook that the API server refuses: the release is kept, and its objects too.
         (rig_folder / "helm-charts/cache/templates/hook.yaml").write_text(
             HOOK.replace(".Values.size | quote", ".Values.size")
         )
@@ -463,7 +463,7 @@ def test_an_upgrade_that_the_server_refuses_is_rolled_back(
         assert config is not None
         assert config["data"]["size"] == "1"
 
-        # The annotation asks for replacement, which server-side apply does not know.
+        # The annotation requests replacement, which server-side apply does not support.
         force = {"helm.sdk.operatorframework.io/upgrade-force": "true"}
         spec = {"size": "3", "owner": None}
         await rig.change(CACHE, "six", {"metadata": {"annotations": force}, "spec": spec})
@@ -505,7 +505,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: wait, image: 
 """
 
 
-def test_helm_does_not_outlive_its_operator(
+def test_helm_does_not_survive_its_operator(
     run: Callable[[Callable[[Rig], Any]], None], rig_folder: Path
 ) -> None:
     async def story(rig: Rig) -> None:
@@ -525,7 +525,7 @@ def test_helm_does_not_outlive_its_operator(
             return not of_environment(rig.namespace)
 
         await rig.until(none)
-        # What it left in the middle is installed by the next one.
+        # The interrupted release is installed by the next operator.
         hook.unlink()
         rig.start()
         await rig.condition("six", "Deployed", "InstallSuccessful")

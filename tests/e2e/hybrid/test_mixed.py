@@ -1,4 +1,4 @@
-"""One operator with a kind in Python, one of Helm and one of Ansible, next to a real API server."""
+"""One operator with kinds in Python, with Helm and with Ansible, and a real API server."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def until(what: Callable[[], Any]) -> Any:
             await asyncio.sleep(0.2)
 
 
-def test_all_three_follow_their_objects(
+def test_all_three_reconcile_their_objects(
     apiserver: ControlPlane, built_program: Callable[[str], str], tmp_path: Path
 ) -> None:
     for name, text in (

@@ -1,7 +1,7 @@
-"""Who runs images: a Docker engine and a containerd, started here and ended by their ids.
+"""Runtimes of images: a Docker engine and a containerd, started here and stopped by their pids.
 
-Root and Debian's packages docker.io and containerd are needed; elsewhere the
-tests are skipped. An engine that DOCKER_HOST names is taken as it is.
+They need root and Debian's packages docker.io and containerd; without them, the
+tests are skipped. The engine that DOCKER_HOST names is used if it is set.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def call(*words: str | Path, **environment: str) -> str:
         env=os.environ | environment,
     )
     assert done.returncode == 0, f"{words}: {done.stderr}"
-    return done.stdout or done.stderr  # `docker logs` has what the container said on stderr
+    return done.stdout or done.stderr  # `docker logs` prints the container's output to stderr
 
 
 @pytest.fixture(scope="session")
 def olmkit(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Runs olmkit and returns its output, with a cache for this session."""
+    """Run olmkit and return its output, with a cache for this session."""
     cache = tmp_path_factory.mktemp("cache")
 
     def run(*words: str | Path, **environment: str) -> str:
@@ -56,7 +56,7 @@ def olmkit(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 def docker(
     tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str], NoReturn]
 ) -> Iterator[Callable[..., str]]:
-    """Runs `docker` and returns its output."""
+    """Run `docker` and return its output."""
     if shutil.which("docker") and _answers():
         yield lambda *words: call("docker", *words)
         return
@@ -83,7 +83,7 @@ def docker(
 def ctr(
     tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str], NoReturn]
 ) -> Iterator[Callable[..., str]]:
-    """Runs `ctr` with some arguments, against a separate containerd, and returns what it prints."""
+    """Run `ctr` with arguments and a separate containerd, and return its output."""
     daemon, client = (shutil.which(name, path=_SBIN) for name in ("containerd", "ctr"))
     if daemon is None or client is None or os.geteuid() != 0:
         missing("no containerd here: install containerd and be root")
@@ -128,7 +128,7 @@ def podman(
         f'[storage]\ndriver = "vfs"\ngraphroot = "{store}/root"\nrunroot = "{store}/run"\n'
     )
     (store / "containers.conf").write_text(
-        # Limits that a container may always set to itself.
+        # Limits that a container is always allowed to set for itself.
         '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n'
         '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
     )
@@ -145,7 +145,7 @@ def podman(
 
 
 class _running:  # noqa: N801 - read as a statement
-    """A server from when it answers until it has ended and nothing is mounted in its folder."""
+    """A server from its first answer to its end, without mounts that remain in its directory."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class _running:  # noqa: N801 - read as a statement
 
 
 def _unmount(folder: Path) -> None:
-    """What an engine mounted stays; pytest could not remove the folder, now or later."""
+    """A mount of an engine remains; pytest could not remove the directory, now or later."""
     mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
     for mount in reversed(mounts):
         if mount.startswith(f"{folder}/"):
@@ -188,7 +188,7 @@ def _answers() -> bool:
 
 @dataclass(frozen=True)
 class Wheels:
-    """A folder with our own wheels, and the environment in which installers look there too."""
+    """A directory with olmkit's wheels, and the environment in which installers also search it."""
 
     folder: Path
 
@@ -199,7 +199,7 @@ class Wheels:
 
 @pytest.fixture(scope="session")
 def own_wheel(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Wheels:
-    """The wheels of this checkout; all else comes from the package index of this machine."""
+    """The wheels of this checkout; all others come from the package index of this machine."""
     folder = tmp_path_factory.mktemp("wheel")
     for project in (root, root / "runtime"):
         call(
@@ -233,7 +233,7 @@ def operator_image(
     registry: RegistryServer,
     olmkit: Callable[..., str],
 ) -> str:
-    """The Memcached operator, built without an engine and pushed; its pinned reference."""
+    """The pinned reference of the Memcached operator, built without an engine and pushed."""
     return olmkit(
         *("image", "build", "-C", operator_project, "--base", base_image, "--sbom"),
         *("-t", f"{registry.host}/e2e/memcached-operator:v0.0.2", "--push"),
@@ -243,7 +243,7 @@ def operator_image(
 
 @pytest.fixture(scope="session")
 def opm(root: Path, missing: Callable[[str], NoReturn]) -> Path:
-    """The folder with `opm` and `grpc_health_probe`, built once into the cache."""
+    """The directory with `opm` and `grpc_health_probe`, built once into the cache."""
     built = subprocess.run(
         ["/bin/sh", str(root / "scripts/build-programs"), "opm"],
         capture_output=True,

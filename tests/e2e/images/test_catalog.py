@@ -1,4 +1,4 @@
-"""Catalog images with a server, run by Docker, and what the reference tools make of our images."""
+"""Catalog images with a server, run by Docker, and read by the reference tools."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PACKAGES = {"name": "memcached-operator"}
 
 @pytest.fixture(scope="module")
 def opm_base(tmp_path_factory: pytest.TempPathFactory, opm: Path) -> str:
-    """An image with opm and its probe and nothing else."""
+    """An image with only opm and its probe."""
     folder = tmp_path_factory.mktemp("opm")
     programs = {
         f"bin/{name}": File((opm / name).read_bytes(), 0o755)
@@ -55,7 +55,7 @@ def catalog_image(
     own_wheel: Any,
     olmkit: Callable[..., str],
 ) -> str:
-    """The shipped catalog with our server, pushed."""
+    """The shipped catalog with olmkit's server, pushed."""
     return olmkit(
         *("catalog", "build", root / "catalog", "--server", "olmkit", "--base", base_image),
         *("-t", f"{registry.host}/e2e/catalog:v1", "--push"),
@@ -85,10 +85,10 @@ def probe(execute: Callable[..., str], *where: str, port: int) -> str:
         with contextlib.suppress(AssertionError):
             return execute(*words)
         time.sleep(0.2)
-    return execute(*words)  # which says what is wrong
+    return execute(*words)  # which has the error message
 
 
-def test_catalog_with_our_server_answers_and_is_healthy(
+def test_a_catalog_with_olmkits_server_answers_and_is_healthy(
     catalog_image: str, docker: Callable[..., str], opm: Path
 ) -> None:
     docker("pull", catalog_image)
@@ -101,13 +101,15 @@ def test_catalog_with_our_server_answers_and_is_healthy(
         theirs = subprocess.run(
             [opm / "grpc_health_probe", f"-addr=127.0.0.1:{port}"], capture_output=True, check=False
         )
-        assert theirs.returncode == 0, "the program that ours replaces says the same"
+        assert theirs.returncode == 0, "the program that olmkit's replaces agrees"
         assert docker("exec", container, "id", "-u").strip() == "1001"
         docker("stop", container)
         assert docker("inspect", "-f", "{{.State.ExitCode}}", container).strip() == "0"
 
 
-def test_containerd_runs_it_as_the_image_says(catalog_image: str, ctr: Callable[..., str]) -> None:
+def test_containerd_runs_it_with_the_settings_of_the_image(
+    catalog_image: str, ctr: Callable[..., str]
+) -> None:
     ctr("image", "pull", "--plain-http", catalog_image)
     ctr("run", "--detach", catalog_image, "catalog")
     numbers = itertools.count()
@@ -133,7 +135,7 @@ def test_skopeo_reads_and_copies_it(
     skopeo(*words, f"oci:{tmp_path}/copy:v1")
 
 
-def test_catalog_with_opm_answers_and_is_healthy(
+def test_a_catalog_with_opm_answers_and_is_healthy(
     root: Path,
     opm_base: str,
     registry: RegistryServer,
@@ -153,7 +155,7 @@ def test_catalog_with_opm_answers_and_is_healthy(
             assert PACKAGES in client.ask("ListPackages", {})
 
 
-def test_opm_accepts_what_the_image_holds(
+def test_opm_accepts_the_contents_of_the_image(
     catalog_image: str, opm: Path, tmp_path: Path, olmkit: Callable[..., str]
 ) -> None:
     async def unpack() -> None:
@@ -177,7 +179,7 @@ def test_opm_accepts_what_the_image_holds(
 
 
 @pytest.mark.parametrize("version", ["0.0.1", "0.0.2"])
-def test_opm_renders_our_bundle_image_as_we_do(
+def test_opm_renders_a_bundle_image_of_olmkit_like_olmkit(
     version: str,
     root: Path,
     opm: Path,

@@ -1,4 +1,4 @@
-"""One Containerfile, two ways: what engines build of it and what we build alone run alike."""
+"""One Containerfile, built by an engine and by olmkit: both images behave alike."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import os, sys, one
 print(one.tag, os.getuid(), os.getcwd(), sys.argv[1:])
 """
 FILES = "import os; print(*sorted(os.path.join(f, n) for f, _, ns in os.walk('/opt') for n in ns))"
-# What pip notes of an installation and we leave out.
+# Records of pip about an installation that olmkit omits.
 NOTES = ("INSTALLER", "REQUESTED", "direct_url.json")
 
 
@@ -81,7 +81,7 @@ def test_both_images_behave_alike(
                     {key: options[key] for key in ("User", "Env", "Entrypoint", "WorkingDir")},
                 )
             )
-        # Ours has bytecode where this machine has the base's Python; an engine runs it.
+        # The image of olmkit has bytecode if this machine has the base's Python; an engine runs it.
         compiled = [[file for file in files if file.endswith(".pyc")] for _, files, _ in seen]
         assert len(compiled[0]) == 3
         assert compiled[1] in ([], compiled[0])
@@ -94,7 +94,7 @@ def test_both_images_behave_alike(
             docker("rmi", "--force", f"olmkit-test-{name}:v1")
 
 
-def test_platform_that_the_base_is_not_for_is_refused(
+def test_a_platform_that_the_base_does_not_have_is_refused(
     project: Path, base_layout: str, olmkit: Callable[..., str]
 ) -> None:
     with pytest.raises(AssertionError, match="is not for `linux/s390x`"):
@@ -105,7 +105,7 @@ def test_platform_that_the_base_is_not_for_is_refused(
     assert not (project / "dist").exists()
 
 
-def test_bundle_of_an_engine_is_read_like_ours(
+def test_a_bundle_built_by_an_engine_is_read_like_olmkits(
     root: Path, docker: Callable[..., str], olmkit: Callable[..., str], tmp_path: Path
 ) -> None:
     shutil.copytree(root / "bundle" / "0.0.2", tmp_path / "bundle")

@@ -1,6 +1,6 @@
-"""Builds that are killed at any moment: the next one completes and gives what it would have given.
+"""Builds that are killed at any moment: the next one completes with the same result.
 
-Both the layout and the cache are judged, and skopeo is the referee of the layout.
+Both the layout and the cache are checked, the layout by skopeo.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BASE = image.configure(
 
 @pytest.fixture
 def folder(tmp_path: Path, make_wheel: Callable[..., Path]) -> Path:
-    """A project, a base in a layout, and room for temporary files that nothing removes."""
+    """A project, a base in a layout, and a directory for temporary files that nothing removes."""
     (tmp_path / "project" / "tiny_operator").mkdir(parents=True)
     (tmp_path / "project" / "pyproject.toml").write_text(PYPROJECT)
     make_wheel(tmp_path / "project" / "wheels", "one")
@@ -73,7 +73,7 @@ def finished(process: subprocess.Popen[bytes]) -> str:
     return out.decode().strip().partition("@")[2]
 
 
-def test_build_that_is_killed_is_completed_by_the_next(
+def test_a_killed_build_is_completed_by_the_next(
     folder: Path, skopeo: Callable[..., bytes]
 ) -> None:
     source = random.Random(5)
@@ -87,7 +87,7 @@ def test_build_that_is_killed_is_completed_by_the_next(
         if number % 10 == 0:
             shutil.rmtree(folder / "cache", ignore_errors=True)
         process = started(folder, "oci", "cache")
-        # At any moment of the time that a build takes here and now.
+        # At any moment of the time that a build needs on this machine.
         time.sleep(source.uniform(0.05, taken))
         killed += process.poll() is None
         process.send_signal(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A catalog and its images through a folder to another network, and what other programs see."""
+"""A catalog and its images through a directory to another network, read by other programs."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_the_shipped_operator_crosses_an_air_gap(
         before = digests(olmkit, first.host, "", names)
         origin = first.host
 
-    # The first registry is off from here on.
+    # From here on, the first registry is stopped.
     with RegistryServer(folder=tmp_path / "second") as second:
         made = json.loads(
             olmkit(
@@ -122,7 +122,7 @@ def test_the_shipped_operator_crosses_an_air_gap(
             )
         )["result"]
         assert digests(olmkit, second.host, "gap/", names) == before
-        # All that pods and OLM pull is there, by the rules for Podman, CRI-O and ourselves.
+        # Everything that pods and OLM pull is available, by the rules for Podman, CRI-O and olmkit.
         rules = {"CONTAINERS_REGISTRIES_CONF": str(tmp_path / "cluster" / "registries.conf")}
         for image in listed:
             facts = json.loads(olmkit("image", "inspect", image, "-o", "json", **rules))
@@ -133,12 +133,12 @@ def test_the_shipped_operator_crosses_an_air_gap(
         assert olmkit("catalog", "images", catalog_image).splitlines() == listed
         raw = skopeo("inspect", "--tls-verify=false", "--raw", f"docker://{catalog_image}")
         assert json.loads(raw)["manifests"]
-        # What belongs to the image came along; the bill of materials is one of the names above.
+        # Referrers of the image were copied; the bill of materials is one of the names above.
         copied = f"{second.host}/gap/{operator}"
         assert olmkit("image", "verify", "--key", public, copied).strip() == copied
 
 
-def test_a_mirror_that_is_killed_continues(
+def test_a_killed_mirror_run_continues(
     root: Path, tmp_path: Path, olmkit: Olmkit, base_image: str
 ) -> None:
     usb = tmp_path / "usb"

@@ -44,7 +44,7 @@ def test_skopeo_reads_and_copies_it(
     skopeo(*words, f"docker-archive:{tmp_path}/copy.tar:operator:v1")
 
 
-def test_second_build_sends_nothing(
+def test_a_second_build_sends_nothing(
     operator_image: str,
     operator_project: Path,
     base_image: str,
@@ -108,7 +108,7 @@ def test_containerd_runs_it(
 
 
 def _readable(plane: ControlPlane) -> Path:
-    """The administrator's kubeconfig for a user that is not root, with the certificate in it."""
+    """Return the administrator's kubeconfig for another user than root, with its certificate."""
     value = json.loads(plane.kubeconfig.read_bytes())
     for entry in value["clusters"]:
         certificate = Path(entry["cluster"].pop("certificate-authority")).read_bytes()
@@ -127,7 +127,7 @@ def _flags(port: int) -> tuple[str, ...]:
 
 
 async def _works(plane: ControlPlane, port: int, name: str) -> None:
-    """Probes answer, and a Memcached gets its Deployment."""
+    """Assert that probes answer, and that a Memcached gets its Deployment."""
     async with asyncio.timeout(180):
         await _install(plane)
         for probe in ("healthz", "readyz"):
@@ -146,7 +146,7 @@ async def _works(plane: ControlPlane, port: int, name: str) -> None:
 
 
 async def _install(plane: ControlPlane) -> None:
-    """The CRDs; a server that has them already keeps them."""
+    """Create the CRDs; a server that already has them keeps them."""
     while True:
         async with HttpCluster(kubeconfig.load(paths=[plane.kubeconfig])) as cluster:
             crds = await cluster.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -168,7 +168,7 @@ async def _install(plane: ControlPlane) -> None:
 
 
 def _wait_for(port: int, probe: str) -> None:
-    """Return when the probe answers that all is well."""
+    """Return when the probe reports success."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)

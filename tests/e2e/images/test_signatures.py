@@ -1,4 +1,4 @@
-"""Signatures next to cosign's: each verifies what the other signed, also after a mirror."""
+"""Signatures compared with cosign's: each verifies the other's, also after a mirror."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def cosign(
 def image(
     root: Path, tmp_path: Path, registry: RegistryServer, olmkit: Olmkit, cosign: Cosign
 ) -> str:
-    """An image that nothing refers to."""
+    """An image without referrers."""
     name = f"{registry.host}/signed/{cosign.name}-{tmp_path.name.replace('_', '-')}".lower()
     return olmkit(
         *("catalog", "build", root / "catalog", "-C", tmp_path, "--push"), *("-t", f"{name}:v1")
     )
 
 
-def test_cosign_verifies_our_signature(cosign: Cosign, image: str, olmkit: Olmkit) -> None:
+def test_cosign_verifies_a_signature_of_olmkit(cosign: Cosign, image: str, olmkit: Olmkit) -> None:
     password = {"COSIGN_PASSWORD": "tea"}
     words = ("image", "sign", "--key", cosign.private, "-a", "release=stable", image)
     assert not cosign.verifies(image)
@@ -104,7 +104,7 @@ def test_cosign_verifies_our_signature(cosign: Cosign, image: str, olmkit: Olmki
     assert not cosign.verifies(image, "-a", "release=beta")
 
 
-def test_we_verify_the_signature_of_cosign_also_after_a_copy(
+def test_olmkit_verifies_a_signature_of_cosign_also_after_a_copy(
     cosign: Cosign, image: str, olmkit: Olmkit, tmp_path: Path
 ) -> None:
     cosign.sign(image)

@@ -1,6 +1,6 @@
-"""A docker-registry that wants tokens, and a token server written here, as large registries have.
+"""A docker-registry that requires tokens, and a small token server, as large registries have.
 
-skopeo goes the same way with the same credentials, as referee.
+skopeo sends the same requests with the same credentials, for comparison.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SERVICE = "tests"
 
 @dataclass(eq=False)
 class TokenServer:
-    """Gives a token for what is asked to who knows the password; the first ones are stale."""
+    """Returns tokens for the requested scope and the right password; the first are expired."""
 
     stale: int = 0
     asked: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ class TokenServer:
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def answer(self, query: dict[str, list[str]], authorization: str) -> dict[str, Any] | None:
-        """Return the response to a request; None if the password is wrong."""
+        """Return the response to a request, or None if the password is wrong."""
         self.asked += query.get("scope", [""])
         expected = base64.b64encode(f"tester:{PASSWORD}".encode()).decode()
         if authorization != f"Basic {expected}":
@@ -107,7 +107,7 @@ def tokens() -> TokenServer:
 
 @pytest.fixture
 def guarded(tokens: TokenServer, tmp_path: Path) -> Iterator[RegistryServer]:
-    """A registry that believes the token server."""
+    """A registry that trusts the token server."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -149,7 +149,7 @@ class Done:
 
 @pytest.fixture
 def typed(root: Path, tmp_path: Path, guarded: RegistryServer) -> Callable[..., Done]:
-    """Runs olmkit with some credentials, and the most verbose output."""
+    """Run olmkit with some credentials, and the most verbose output."""
 
     def run(password: str, *words: str) -> Done:
         authfile = tmp_path / "auth.json"
@@ -171,7 +171,7 @@ def typed(root: Path, tmp_path: Path, guarded: RegistryServer) -> Callable[..., 
     return run
 
 
-def test_push_and_pull_with_tokens(
+def test_images_are_pushed_and_pulled_with_tokens(
     guarded: RegistryServer,
     tokens: TokenServer,
     typed: Callable[..., Done],
@@ -197,7 +197,7 @@ def test_push_and_pull_with_tokens(
         assert token not in pushed.err + copied.err
 
 
-def test_stale_token_is_replaced(
+def test_an_expired_token_is_replaced(
     guarded: RegistryServer, tokens: TokenServer, typed: Callable[..., Done]
 ) -> None:
     tokens.stale = 1
@@ -206,9 +206,7 @@ def test_stale_token_is_replaced(
     assert len(tokens.tokens) > 1
 
 
-def test_wrong_password_is_reported_in_a_sentence(
-    guarded: RegistryServer, typed: Callable[..., Done]
-) -> None:
+def test_a_wrong_password_is_reported(guarded: RegistryServer, typed: Callable[..., Done]) -> None:
     done = typed(WRONG, "bundle", "build", "bundle", "-t", f"{guarded.host}/a/b:v1", "--push")
     assert done.code == 3
     assert "does not accept the credentials" in done.err

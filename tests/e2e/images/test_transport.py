@@ -1,4 +1,4 @@
-"""Images to and from a real Docker engine, and for longer through worse lines than usual."""
+"""Images to and from a real Docker engine, and long runs over unreliable connections."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def layout(tmp_path: Path) -> str:
     return f"oci:{tmp_path}/oci:v1"
 
 
-def test_engine_takes_our_image_and_gives_it_back(
+def test_an_engine_loads_an_image_of_olmkit_and_saves_it_unchanged(
     docker: Callable[..., str], layout: str, tmp_path: Path
 ) -> None:
     run(job.copy(layout, "docker-daemon:olmkit-test:v1", ACCESS))
@@ -66,7 +66,7 @@ def test_engine_takes_our_image_and_gives_it_back(
         docker("rmi", "olmkit-test:v1")
 
 
-def test_engine_pulls_what_we_pushed(
+def test_an_engine_pulls_a_pushed_image(
     docker: Callable[..., str], layout: str, registry: RegistryServer
 ) -> None:
     name = f"{registry.host}/engine/image:v1"
@@ -75,8 +75,10 @@ def test_engine_pulls_what_we_pushed(
     docker("rmi", name)
 
 
-def test_two_hundred_pushes_through_a_bad_line(registry: RegistryServer) -> None:
-    """Each completes or tells why, and every blob of those that completed is intact."""
+def test_two_hundred_pushes_over_an_unreliable_connection_succeed_or_report_why(
+    registry: RegistryServer,
+) -> None:
+    """Each completes or reports why, and every blob of the completed ones is intact."""
 
     async def check() -> int:
         done = 0
@@ -110,10 +112,8 @@ async def whole(name: str) -> None:
                 await store.read(target, descriptor)
 
 
-def test_push_that_is_killed_is_completed_by_the_next(
-    layout: str, registry: RegistryServer
-) -> None:
-    """At a hundred random moments: no image has a tag and lacks a part."""
+def test_a_killed_push_is_completed_by_the_next(layout: str, registry: RegistryServer) -> None:
+    """At a hundred random moments: no image with a tag lacks a blob."""
     source = random.Random(3)
     for number in range(100):
         name = f"{registry.host}/killed/n{number % 10}:v1"

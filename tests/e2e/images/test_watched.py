@@ -42,7 +42,7 @@ def _project(folder: Path, language: str, olmkit: Callable[..., str]) -> Path:
 
 
 def _root(layout: Path, folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The files of the image in a layout, and how it runs."""
+    """The files of the image in a layout, and its command."""
 
     def blob(digest: str) -> Path:
         return layout / "blobs" / digest.replace(":", "/")
@@ -56,7 +56,7 @@ def _root(layout: Path, folder: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def _kubeconfig(plane: ControlPlane) -> str:
-    """The administrator's kubeconfig with the certificate in it."""
+    """Return the administrator's kubeconfig with its certificate."""
     value = json.loads(plane.kubeconfig.read_bytes())
     for entry in value["clusters"]:
         certificate = Path(entry["cluster"].pop("certificate-authority")).read_bytes()
@@ -65,7 +65,7 @@ def _kubeconfig(plane: ControlPlane) -> str:
 
 
 async def _create(plane: ControlPlane, config: Path) -> None:
-    """A new CRD, in the place of the one of another test, and its sample."""
+    """Replace the CRD of another test by a new one, and create its sample."""
     async with client_for(plane) as client:
         crd = load_manifest(config / "crd/bases/cache.example.com_memcacheds.yaml")
         await client.apply(crd)
@@ -113,7 +113,7 @@ def test_the_entry_point_works_in_the_image(
     (root / "tmp").chmod(0o1777)
     (root / "tmp/kubeconfig").write_text(_kubeconfig(apiserver))
     (root / "tmp/kubeconfig").chmod(0o644)
-    # In a mount namespace, so that nothing is left; ansible-runner needs terminals.
+    # In a mount namespace, so that nothing remains; ansible-runner needs terminals.
     done = subprocess.run(
         [
             *("unshare", "--mount", "--propagation", "private", "sh", "-ceu", MOUNTED, "sh", root),

@@ -1,4 +1,4 @@
-"""The Memcached operator as processes next to a real API server."""
+"""The Memcached operator as processes with a real API server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ rules:
 
 @dataclass(eq=False)
 class Replica:
-    """One process of the operator; `user` is who it is for the API server."""
+    """One process of the operator; `user` is its identity at the API server."""
 
     user: str
     log: Path
@@ -59,7 +59,7 @@ class Replica:
 
     @property
     def rss(self) -> float:
-        """Its resident memory in MiB."""
+        """Return its resident memory in MiB."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) / 1024
@@ -71,7 +71,7 @@ class Replica:
 
 @dataclass(eq=False)
 class Operated:
-    """A real API server that knows Memcacheds, and the replicas that a test starts."""
+    """A real API server with the kind Memcached, and the replicas that a test starts."""
 
     plane: ControlPlane
     replicas: list[Replica] = field(default_factory=list)
@@ -90,7 +90,7 @@ class Operated:
     ) -> Replica:
         """Start one more replica, under its own user or with the given kubeconfig.
 
-        `program` is what Python runs: the Memcached operator, unless it is another.
+        `program` is what Python runs: the Memcached operator by default.
         """
         user = f"replica-{next(self._numbers)}"
         path = config or self.plane.write_kubeconfig(
@@ -118,7 +118,7 @@ class Operated:
                 replica.kill()
 
     def cluster(self) -> AbstractAsyncContextManager[HttpCluster]:
-        """A connection of the administrator's."""
+        """A connection of the administrator."""
         return HttpCluster(kubeconfig.load(paths=[self.plane.kubeconfig]))
 
     def install(self, paths: Sequence[Path]) -> None:
@@ -154,7 +154,7 @@ class Operated:
         return found
 
     def allow(self, user: str, roles: Sequence[Manifest]) -> Path:
-        """Give a user these roles and no others; the kubeconfig that speaks as it."""
+        """Give a user exactly these roles; return its kubeconfig."""
         account = {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
@@ -206,7 +206,7 @@ def _audited(folder: Path, programs: Programs) -> Iterator[Operated]:
 def operated(
     tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
 ) -> Iterator[Operated]:
-    """An API server that knows Memcacheds and keeps an audit log; replicas end with the test."""
+    """An API server with the kind Memcached and an audit log; replicas end with the test."""
     with _audited(tmp_path_factory.mktemp("operated"), control_plane_programs) as found:
         found.install_kinds()
         yield found
@@ -216,7 +216,7 @@ def operated(
 def bare(
     tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
 ) -> Iterator[Operated]:
-    """The same, which does not know Memcacheds yet."""
+    """The same without the kind Memcached."""
     with _audited(tmp_path_factory.mktemp("bare"), control_plane_programs) as found:
         yield found
 
@@ -224,7 +224,7 @@ def bare(
 async def _served(operated: Operated) -> None:
     async with asyncio.timeout(180):
         while True:
-            async with operated.cluster() as cluster:  # a fresh one: misses are remembered
+            async with operated.cluster() as cluster:  # a new one: unknown kinds are remembered
                 try:
                     found = await cluster.resource("cache.example.com/v1alpha1", "Memcached")
                     await cluster.list_page(found)

@@ -1,7 +1,7 @@
 """One replica of the Memcached operator, as tests start it: `python replica.py FLAGS...`.
 
-What a pod would give it comes from the environment: `REPLICA` is the host name,
-which the holder of a lease begins with; `WATCH_SECONDS` is how long watches last.
+The environment replaces what a pod would provide: `REPLICA` is the host name,
+with which the holder of a lease begins; `WATCH_SECONDS` is how long watches last.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A real API server that is cut off, paused, killed and compacted: no object is missed."""
+"""A real API server that is disconnected, paused, killed and compacted: no object is missed."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ KIND = GVK(group="cache.example.com", version="v1alpha1", kind="Memcached")
 RUNS = int(os.environ.get("OLMKIT_RUNS", "50"))
 NAMES = [f"m{number}" for number in range(20)]
 CONVERGENCE = 2.0  # seconds after the last fault of the network
-RESTARTED = 70.0  # after a restart: the pause while nothing listens, twice at most
+RESTARTED = 70.0  # after a restart: the delay while nothing listens, twice at most
 
 
 @dataclass
 class Line:
-    """Passes TCP connections on to the API server, and cuts them as a broken network does."""
+    """Forwards TCP connections to the API server, and closes them as an unreliable network does."""
 
     port: int
     open: set[asyncio.StreamWriter] = field(default_factory=set)
@@ -78,7 +78,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @dataclass
 class World:
-    """What the controller saw last of each object, compared with what the server has."""
+    """What the controller saw last of each object, compared with the server's objects."""
 
     direct: HttpCluster
     resource: Resource
@@ -107,7 +107,7 @@ class World:
         await self.direct.delete(self.resource, name, namespace="default")
 
     async def shake(self, source: random.Random) -> None:
-        """Create, delete, and create again under the same name; some at once."""
+        """Create, delete, and create again under the same name; some at the same time."""
         for name in source.sample(NAMES, 5):
             with contextlib.suppress(ClusterError):
                 await self.drop(name)
@@ -160,7 +160,7 @@ async def controlled(operated: Operated) -> AsyncIterator[World]:
         server.close()
 
 
-def test_cuts_and_compactions_at_random_are_made_good_at_once(operated: Operated) -> None:
+def test_random_disconnects_and_compactions_are_recovered_at_once(operated: Operated) -> None:
     source = random.Random(5)
 
     async def story() -> None:
@@ -178,12 +178,12 @@ def test_cuts_and_compactions_at_random_are_made_good_at_once(operated: Operated
     asyncio.run(story())
 
 
-def test_server_that_is_paused_killed_and_compacted_costs_no_object(operated: Operated) -> None:
+def test_a_server_that_is_paused_killed_and_compacted_loses_no_object(operated: Operated) -> None:
     source = random.Random(6)
     plane = operated.plane
 
     async def restart(world: World) -> None:
-        """Nothing that happened while the controller was away can be watched afterwards."""
+        """Events during the controller's absence cannot be watched afterward."""
         world.line.cut(hard=True)
         await world.shake(source)
         await asyncio.to_thread(plane.stop_server, hard=True)

@@ -1,7 +1,7 @@
-"""Two replicas of the operator, whose leader is killed again and again.
+"""Two replicas of the operator, whose leader is repeatedly killed.
 
-What the API server wrote into its audit log is the evidence: each process is a
-separate user there, so that it can be said who wrote what, and who held the
+The audit log of the API server is the evidence: each process is a
+separate user there, so the log shows who wrote what, and who held the
 lease then.
 """
 
@@ -48,7 +48,7 @@ POOL = 30
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One request that changed something, or wanted to: who, what, when it came and was done."""
+    """One write, or an attempt: user, request, start and end."""
 
     user: str
     what: str
@@ -59,7 +59,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """How long a replica led: from its acquiring to the acquiring of the next."""
+    """How long a replica led: from its acquisition to the next one."""
 
     user: str
     acquired: str
@@ -79,9 +79,9 @@ def writes(audit_log: Path) -> list[Write]:
         spec = (event.get("responseObject") or {}).get("spec") or {}
         is_lease = reference.get("resource") == "leases"
         if reference.get("resource") == "events" and str(reference.get("name")).startswith(LOCK):
-            continue  # tells who leads, and belongs to no worker
+            continue  # shows the leader, and belongs to no worker
         if is_lease and not ok:
-            continue  # a try that another owner was quicker with
+            continue  # an attempt for which another owner was faster
         found.append(
             Write(
                 user,
@@ -95,7 +95,7 @@ def writes(audit_log: Path) -> list[Write]:
 
 
 def terms(found: Sequence[Write]) -> list[Term]:
-    """Who led when, by the writes of the lease."""
+    """Return who led when, by the writes of the lease."""
     changes = []
     for write in found:
         if write.holder is not None and (not changes or changes[-1].holder != write.holder):
@@ -105,7 +105,7 @@ def terms(found: Sequence[Write]) -> list[Term]:
 
 
 def out_of_term(found: Sequence[Write], led: Sequence[Term]) -> list[Write]:
-    """The writes whose writer did not hold the lease all the while."""
+    """Return the writes whose writer did not hold the lease during the whole request."""
     return [
         write
         for write in found
@@ -159,7 +159,7 @@ async def _sizes(cluster: HttpCluster) -> dict[str, int]:
 
 
 class _Replicas:
-    """Two replicas at a time; one that ended by itself is replaced, as its Deployment would."""
+    """Two replicas at a time; one that ended by itself is replaced, as its Deployment would do."""
 
     def __init__(self, operated: Operated, cluster: HttpCluster) -> None:
         self._operated = operated
@@ -186,7 +186,7 @@ class _Replicas:
         self._running.append(self._operated.start(*FLAGS))
 
 
-def test_killed_leaders_are_followed_and_never_two_work(
+def test_killed_leaders_are_replaced_and_never_two_replicas_work(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     source = random.Random(7)
@@ -224,7 +224,7 @@ def test_killed_leaders_are_followed_and_never_two_work(
     print(f"{KILLS} kills, {len(led)} terms, {work} writes, none out of its term")  # noqa: T201
 
 
-def test_leader_that_was_frozen_ends_and_begins_no_write_more(
+def test_a_frozen_leader_ends_and_begins_no_write(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     source = random.Random(8)
@@ -260,11 +260,11 @@ def test_leader_that_was_frozen_ends_and_begins_no_write_more(
     found = writes(operated.audit_log)
     led = terms(found)
     assert len(led) >= FREEZES + 1
-    # Events tell what was done before; they may come late.
+    # Events describe earlier actions; they can be late.
     work = [write for write in found if " events/" not in write.what]
     late = Counter(write.user for write in out_of_term(work, led))
-    # What a worker had begun to send when it was frozen goes out when it continues: the
-    # server's answer to that is the version in it, or that applying again changes nothing.
+    # A request that a worker had begun to send is sent when the process continues: the
+    # version in it refuses it, or applying again changes nothing.
     assert all(count <= WORKERS for count in late.values()), late
 
 

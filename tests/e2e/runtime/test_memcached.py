@@ -1,8 +1,8 @@
-"""The operator with real memcached behind it, allowed no more than its roles say.
+"""The operator with real memcached processes, with only the permissions of its roles.
 
 No kubelet runs next to this API server, so the test starts one memcached for each
-replica that a Deployment wants, by the Deployment's own command, reports what
-runs, and passes connections on as a Service would.
+rreplica of a Deployment, with the Deployment's own command, reports the running
+rones, and forwards connections as a Service would.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 USER = "memcached-operator"
-SERVICE_HOST = "127.96.0.1"  # all of 127/8 is this machine: Services need no set-up here
+SERVICE_HOST = "127.96.0.1"  # all of 127/8 is this machine: Services need no setup here
 
 
 @dataclass(eq=False)
@@ -41,14 +41,14 @@ class Pod:
     name: str
     address: str
     port: int
-    template: str  # digest of what it was made from
+    template: str  # digest of its template
     labels: dict[str, str]
     process: asyncio.subprocess.Process
 
 
 @dataclass(eq=False)
 class Node:
-    """Runs what Deployments want: the part of a kubelet and its controllers that is needed here."""
+    """Runs the pods of Deployments: the required part of a kubelet and its controllers."""
 
     cluster: HttpCluster
     program: str
@@ -82,7 +82,7 @@ class Node:
                 await _end(pod)
                 resource = await self.cluster.resource("v1", "Pod")
                 with contextlib.suppress(NotFound):
-                    # At once: no kubelet is there to confirm the end of a grace period.
+                    # At once: there is no kubelet to confirm the end of a grace period.
                     await self.cluster.request(
                         "DELETE",
                         resource.path(namespace="default", name=pod.name),
@@ -142,7 +142,7 @@ class Node:
 
 @dataclass(eq=False)
 class Service:
-    """Passes connections to a Service's port on to one of its pods, as kube-proxy does."""
+    """Forwards connections at a Service's port to one of its pods, as kube-proxy does."""
 
     cluster: HttpCluster
     node: Node
@@ -202,7 +202,7 @@ async def _say(*lines: str) -> list[str]:
     return heard
 
 
-def test_cache_is_served_scaled_moved_and_taken_away(
+def test_a_cache_is_served_scaled_moved_and_removed(
     operated: Operated,
     until: Callable[..., Awaitable[Any]],
     missing: Callable[[str], Any],

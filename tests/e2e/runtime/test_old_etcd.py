@@ -1,6 +1,6 @@
-"""Watches of an API server on an etcd that reports no progress, compared with a current one.
+"""Watches of an API server with an etcd that reports no progress, compared with a current one.
 
-Debian's etcd 3.4 is such a one. After a restart of the API server, nothing comes on the
+Debian's etcd 3.4 is such a version. After a restart of the API server, nothing is sent on the
 watch of a kind that does not change: no event and no bookmark.
 """
 
@@ -81,7 +81,7 @@ def _secret(name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
 
 
-def test_a_silent_watch_is_healthy_and_an_absent_server_is_not(
+def test_a_silent_watch_is_healthy_and_an_unreachable_server_is_not(
     plane: ControlPlane, caplog: pytest.LogCaptureFixture
 ) -> None:
     seen = Seen()
@@ -131,7 +131,7 @@ async def _always(live: probes.Check, *, seconds: float) -> None:
 
 
 async def _until_passes(live: probes.Check) -> None:
-    async with asyncio.timeout(45):  # the pause between two attempts has grown
+    async with asyncio.timeout(45):  # the delay between two attempts has grown
         while True:
             try:
                 return await live()

@@ -1,4 +1,4 @@
-"""The API server is killed and started again while thousands of changes are made."""
+"""The API server is killed and restarted during thousands of changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def _insist(work: Callable[[], Awaitable[Any]]) -> None:
     while True:
         try:
             await work()
-        except AlreadyExists:  # the answer to the first try was lost
+        except AlreadyExists:  # the answer to the first attempt was lost
             return
         except ClusterError as error:
             if not error.temporary:
@@ -48,7 +48,7 @@ async def _manifests(cluster: HttpCluster, api_version: str, kind: str) -> dict[
     return {one["metadata"]["name"]: one for one in found}
 
 
-def test_killed_api_server_costs_no_change(
+def test_a_killed_api_server_loses_no_change(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     source = random.Random(3)
@@ -71,7 +71,7 @@ def test_killed_api_server_costs_no_change(
             done = 0
 
             async def work(worker: int) -> None:
-                """Each worker has its own objects, so that the last write is known."""
+                """Each worker has its own objects, so the last write is known."""
                 nonlocal done
                 names = sorted(wanted)[worker::WORKERS]
                 while done < UPDATES:
@@ -122,7 +122,7 @@ def test_killed_api_server_costs_no_change(
                 )
 
             await until(settled, 120)
-            assert replica.is_running, "one process lived through all of it"
+            assert replica.is_running, "one process ran all the time"
             assert "Traceback" not in replica.words()
 
     asyncio.run(story())

@@ -1,4 +1,4 @@
-"""`olmkit run` of the shipped operator against a real API server."""
+"""`olmkit run` of the shipped operator with a real API server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.e2e
 OPERATOR = Path(__file__).resolve().parent.parent.parent.parent / "operator"
 
 
-def test_shipped_operator_works_until_it_is_interrupted(
+def test_the_shipped_operator_works_until_it_is_interrupted(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     clean = {key: value for key, value in os.environ.items() if key != "MEMCACHED_IMAGE"}

@@ -1,7 +1,7 @@
-"""The operator at work for a long time: its memory stays flat.
+"""The operator running for a long time: its memory is stable.
 
-Memcacheds come, change and go all the time, under new names, so that whatever is
-kept of those that are gone would add up. Two minutes by default; twenty with
+Memcacheds are constantly created, changed and deleted under new names, so that a
+leak for deleted ones would add up. Two minutes by default; twenty with
 `OLMKIT_SOAK_SECONDS=1200`, which also makes watches last five minutes instead of
 twenty seconds.
 """
@@ -32,12 +32,12 @@ pytestmark = pytest.mark.e2e
 SECONDS = float(os.environ.get("OLMKIT_SOAK_SECONDS", "120"))
 WATCH_SECONDS = 300 if SECONDS >= 900 else 20
 LIVE = 100
-RATE = 10.0  # changes a second
-GROWTH = 3.0  # MiB; what a run may end above its middle, fragments of the heap included
+RATE = 10.0  # changes per second
+GROWTH = 3.0  # MiB; how far the end of a run can be above its middle, including heap fragmentation
 
 
 class _World:
-    """Keeps `LIVE` Memcacheds there, changes them, and plays the garbage collector."""
+    """Keeps `LIVE` Memcacheds, changes them, and acts as the garbage collector."""
 
     def __init__(self, cluster: HttpCluster, source: random.Random) -> None:
         self.cluster = cluster
@@ -51,7 +51,7 @@ class _World:
         self.services = await self.cluster.resource("v1", "Service")
 
     async def change(self) -> None:
-        """One change: another size, the status of a Deployment, or one goes and another comes."""
+        """One change: another size, the status of a Deployment, or a replaced object."""
         self.changes += 1
         if len(self.sizes) < LIVE:
             await self._create()
@@ -131,13 +131,13 @@ class _World:
 
 
 def _is_flat(samples: list[float]) -> bool:
-    """Whether the last quarter is hardly higher than the second."""
+    """Return whether the last quarter is hardly higher than the second."""
     quarter = len(samples) // 4
     second = statistics.median(samples[quarter : 2 * quarter])
     return statistics.median(samples[-quarter:]) <= second + GROWTH
 
 
-def test_memory_stays_flat(operated: Operated, until: Callable[..., Awaitable[Any]]) -> None:
+def test_memory_is_stable(operated: Operated, until: Callable[..., Awaitable[Any]]) -> None:
     samples: list[float] = []
 
     async def story() -> None:
@@ -170,6 +170,6 @@ def test_memory_stays_flat(operated: Operated, until: Callable[..., Awaitable[An
     assert _is_flat(samples), samples
 
 
-def test_growth_would_be_seen() -> None:
+def test_growth_would_be_detected() -> None:
     assert _is_flat([50.0] * 8)
     assert not _is_flat([50.0 + 2 * index for index in range(20)])

@@ -1,4 +1,4 @@
-"""What keeps an operator from its work: it is reported, and when it ends the work continues."""
+"""Obstacles for an operator: they are reported, and without them the work continues."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
 
 
 def _probe(port: int, path: str) -> tuple[int, str]:
-    """Code and words of a probe; 0 while nothing listens."""
+    """Return status code and body of a probe, or 0 while nothing listens."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
             return answer.status, answer.read().decode()
@@ -78,7 +78,7 @@ def test_kinds_that_are_installed_after_the_operator_are_found(
 
 
 async def _degraded(cluster: HttpCluster) -> tuple[str, str]:
-    """Status and message."""
+    """Return status and message."""
     memcacheds = await cluster.resource("cache.example.com/v1alpha1", "Memcached")
     found = await cluster.get(memcacheds, "sample", namespace="default")
     listed = (found.get("status") or {}).get("conditions") or []
@@ -86,7 +86,7 @@ async def _degraded(cluster: HttpCluster) -> tuple[str, str]:
     return str(one.get("status")), str(one.get("message"))
 
 
-def test_operator_without_rights_says_which_and_continues_when_it_has_them(
+def test_an_operator_without_permissions_names_them_and_continues_when_it_has_them(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     health = free_port()
@@ -105,8 +105,8 @@ def test_operator_without_rights_says_which_and_continues_when_it_has_them(
     async def story() -> None:
         await until(lambda: _answers(health, "/readyz", 500))
         await asyncio.sleep(3)
-        assert _probe(health, "/healthz")[0] == 200, "a new process would have no more rights"
-        assert replica.words().count(" cannot list api_version=") == 4, "once a kind"
+        assert _probe(health, "/healthz")[0] == 200, "a new process would have no more permissions"
+        assert replica.words().count(" cannot list api_version=") == 4, "once per kind"
         async with operated.cluster() as cluster:
             await _make(cluster)
             await asyncio.to_thread(operated.allow, "unprivileged", operated.roles())
@@ -121,7 +121,7 @@ async def _answers(port: int, path: str, code: int) -> bool:
     return (await asyncio.to_thread(_probe, port, path))[0] == code
 
 
-def test_right_that_is_missing_for_one_kind_is_reported_in_the_status(
+def test_a_missing_permission_for_one_kind_is_reported_in_the_status(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     roles = operated.roles()
@@ -157,7 +157,7 @@ def test_right_that_is_missing_for_one_kind_is_reported_in_the_status(
     assert "Traceback" not in replica.words()
 
 
-def test_kind_that_is_deleted_ends_the_life_of_the_process_unless_it_comes_back(
+def test_a_deleted_kind_fails_liveness_unless_it_is_installed_again(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     health = free_port()
@@ -188,7 +188,7 @@ def test_kind_that_is_deleted_ends_the_life_of_the_process_unless_it_comes_back(
     assert "Traceback" not in replica.words()
 
 
-def test_credentials_that_are_not_accepted_are_reported_and_end_the_life_of_the_process(
+def test_refused_credentials_are_reported_and_fail_liveness(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     """A new process has a new certificate or token."""
@@ -200,7 +200,7 @@ def test_credentials_that_are_not_accepted_are_reported_and_end_the_life_of_the_
     asyncio.run(until(lambda: _answers(health, "/healthz", 500)))
     assert replica.is_running
     assert "does not accept the credentials" in replica.words()
-    assert replica.words().count("cannot discover the kind") == 4, "once a kind"
+    assert replica.words().count("cannot discover the kind") == 4, "once per kind"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_credentials_that_are_not_accepted_are_reported_and_end_the_life_of_the_
         ({"server": "https://127.0.0.1:1"}, "cannot reach the API server"),
     ],
 )
-def test_server_that_cannot_be_talked_to_is_reported(
+def test_a_server_without_a_valid_connection_is_reported(
     operated: Operated,
     until: Callable[..., Awaitable[Any]],
     change: dict[str, str | None],

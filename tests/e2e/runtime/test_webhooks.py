@@ -1,7 +1,7 @@
-"""The operator's webhooks as a real API server calls them: it defaults, warns and converts.
+"""The operator's webhooks, called by a real API server: defaults, warnings, conversions.
 
-The API server reaches the process by URL, where in a cluster it goes through a
-Service; the certificate is one that the test makes and puts into `caBundle`.
+The API server calls the process by URL, while in a cluster it uses a
+Service; the certificate is one that the test creates and puts into `caBundle`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Until = Callable[..., Awaitable[Any]]
 
 
 class Hooked:
-    """An API server, and one replica that answers its webhooks at its own port."""
+    """An API server, and one replica that answers its webhooks on its own port."""
 
     def __init__(self, operated: Operated) -> None:
         self.operated = operated
@@ -62,7 +62,7 @@ class Hooked:
         self.renew()
 
     def renew(self) -> str:
-        """Put the next certificate there; what a client sees of it, as PEM."""
+        """Write the next certificate; return what a client sees, as PEM."""
         certificate, key = self._pairs.pop(0)
         (self.folder / "tls.crt").write_bytes(certificate)
         (self.folder / "tls.key").write_bytes(key)
@@ -76,14 +76,14 @@ class Hooked:
         )
 
     def shown(self) -> str:
-        """The certificate that a new connection sees."""
+        """Return the certificate that a new connection sees."""
         return ssl.get_server_certificate(("127.0.0.1", self.port))
 
     def client_config(self, path: str) -> dict[str, str]:
         return {"url": f"https://127.0.0.1:{self.port}{path}", "caBundle": self._bundle}
 
     async def convert(self, cluster: HttpCluster) -> None:
-        """Let the CRD be converted, as `config/crd/patches` says."""
+        """Configure the conversion of the CRD as in `config/crd/patches`."""
         path = ROOT / "operator/config/crd/patches/webhook_in_memcacheds.yaml"
         patch = documents.load(path.read_bytes(), str(path)).value
         webhook = patch["spec"]["conversion"]["webhook"]
@@ -95,7 +95,7 @@ class Hooked:
         await cluster.patch(crds, CRD, patch, type=kind)
 
     async def admit(self, cluster: HttpCluster, project: Path = ROOT / "operator") -> None:
-        """Let objects be admitted, as `config/webhook` of a project says."""
+        """Configure the admission of objects as in `config/webhook` of a project."""
         path = project / "config/webhook/manifests.yaml"
         for document in documents.load_all(path.read_bytes(), str(path)):
             manifest = document.value
@@ -126,7 +126,7 @@ async def versions(cluster: HttpCluster) -> tuple[Resource, Resource]:
 
 
 async def _rehearsed(cluster: HttpCluster, manifest: Manifest) -> dict[str, Any]:
-    """The spec that would be stored."""
+    """Return the spec that would be stored."""
     resource = await cluster.resource(manifest["apiVersion"], "Memcached")
     made = await cluster.create(resource, manifest, dry_run=True)
     return dict(made["spec"])
@@ -146,7 +146,7 @@ def test_two_versions_are_one_object(operated: Operated, until: Until) -> None:
                 found = await cluster.get(new, "old", namespace="default")
                 return bool(found["spec"] == {"replicas": 2, "port": 11222})
 
-            # A CRD that was changed is served so a moment later.
+            # A changed CRD is served a moment later.
             await until(converted)
             await cluster.create(new, beta("new", replicas=3))
             stored = await cluster.get(old, "new", namespace="default")
@@ -177,7 +177,7 @@ def test_two_versions_are_one_object(operated: Operated, until: Until) -> None:
                 "cache.example.com/v1beta1"
             }
 
-            # Autoscalers scale in any version.
+            # Autoscalers work with any version.
             await cluster.patch(
                 new,
                 "new",
@@ -212,7 +212,7 @@ def test_two_versions_are_one_object(operated: Operated, until: Until) -> None:
 
 
 async def _run_pod(cluster: HttpCluster, name: str) -> None:
-    """A pod that no node runs, with the labels of a Deployment's pods."""
+    """A pod without a node, with the labels of a Deployment's pods."""
     deployments = await cluster.resource("apps/v1", "Deployment")
     template = (await cluster.get(deployments, name, namespace="default"))["spec"]["template"]
     metadata = {**template["metadata"], "name": f"{name}-0", "namespace": "default"}
@@ -226,7 +226,7 @@ async def _run_pod(cluster: HttpCluster, name: str) -> None:
     await cluster.create(pods, pod)
 
 
-def test_objects_are_defaulted_and_warned_of(
+def test_objects_get_defaults_and_warnings(
     operated: Operated, until: Until, caplog: pytest.LogCaptureFixture
 ) -> None:
     hooked = Hooked(operated)
@@ -237,7 +237,7 @@ def test_objects_are_defaulted_and_warned_of(
         async with operated.cluster() as cluster:
             old, new = await versions(cluster)
             await hooked.convert(cluster)
-            # Without the schema's own default it is the webhook that fills in.
+            # Without the schema's own default, the webhook sets it.
             field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size"
             patch = [{"op": "remove", "path": f"{field}/default"}]
             await hooked.change_crd(cluster, patch, PatchType.JSON)
@@ -256,7 +256,7 @@ def test_objects_are_defaulted_and_warned_of(
             assert "spec.size is 1: while its pod is replaced, nothing is cached" in " ".join(
                 str(record.__dict__) for record in caplog.records
             )
-            # The rule names v1alpha1: the API server converts before it asks, and back.
+            # The rule names v1alpha1: the API server converts before the request, and back.
             made = await cluster.create(new, beta("converted", replicas=2))
             assert made["spec"] == {"replicas": 2, "port": 11211}
             wrong: list[dict[str, Any]] = [
@@ -270,7 +270,7 @@ def test_objects_are_defaulted_and_warned_of(
     asyncio.run(story())
 
 
-def test_what_is_stored_is_read_and_nothing_is_admitted_while_no_webhook_answers(
+def test_stored_objects_are_readable_and_none_is_admitted_while_no_webhook_answers(
     operated: Operated, until: Until
 ) -> None:
     hooked = Hooked(operated)
@@ -308,7 +308,7 @@ def test_what_is_stored_is_read_and_nothing_is_admitted_while_no_webhook_answers
                 return bool(made["spec"]["size"] == 2)
 
             await until(is_back)
-            # Its finalizer is taken away through the webhooks, too.
+            # Its finalizer is also removed through the webhooks.
             await cluster.delete(new, "m", namespace="default")
 
             async def is_gone() -> bool:
@@ -320,7 +320,7 @@ def test_what_is_stored_is_read_and_nothing_is_admitted_while_no_webhook_answers
     asyncio.run(story())
 
 
-def test_renewed_certificate_is_shown_and_no_request_is_refused_in_between(
+def test_a_renewed_certificate_is_used_and_no_request_is_refused_in_between(
     operated: Operated, until: Until
 ) -> None:
     hooked = Hooked(operated)
@@ -344,7 +344,7 @@ def test_renewed_certificate_is_shown_and_no_request_is_refused_in_between(
                     await cluster.create(old, alpha(f"m{asked}", size=1), dry_run=True)
                     asked += 1
                     await asyncio.sleep(0.1)
-            # An API server that starts has no connection yet, and shakes hands with the new one.
+            # A new API server has no connection yet, and gets the new certificate.
             operated.plane.stop_server()
             operated.plane.start_server()
 
@@ -360,7 +360,7 @@ def test_renewed_certificate_is_shown_and_no_request_is_refused_in_between(
 
 
 def judging_deployments(place: Path) -> None:
-    """Scaffold webhooks for a kind of Kubernetes' own, and write what they do."""
+    """Scaffold webhooks for a kind of Kubernetes itself, and implement them."""
     project.init(place, InitRequest(domain="example.com", name="toy"))
     request = WebhookRequest(
         group="apps", version="v1", kind="Deployment", defaulting=True, validation=True
@@ -395,7 +395,7 @@ def deployment(name: str, replicas: int) -> Manifest:
     }
 
 
-def test_scaffolded_webhooks_of_a_external_kind_default_and_judge_it(
+def test_scaffolded_webhooks_of_an_external_kind_default_and_validate_it(
     bare: Operated, until: Until, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = tmp_path / "toy"
@@ -422,7 +422,7 @@ def test_scaffolded_webhooks_of_a_external_kind_default_and_judge_it(
             with pytest.raises(Forbidden, match="more than three replicas"):
                 await cluster.create(deployments, deployment("many", 4))
 
-            # A change is judged as the scaffold has it: it passes.
+            # A change is validated as in the scaffold: it is accepted.
             await cluster.patch(
                 deployments,
                 "single",

@@ -28,10 +28,10 @@ TWO_CHANNELS = (PAGES, "test_a_bundle_in_two_channels_has_one_page_with_both")
 TWO_CATALOGS = (PAGES, "test_two_catalogs_do_not_merge_a_package")
 LISTED = (PAGES, "test_images_and_permissions_are_listed")
 ICONS = (PAGES, "test_icons_are_recognized_by_their_bytes")
-CHANNEL = (BROWSER, "test_the_channel_of_the_address_is_in_the_instructions")
-HOPS = (BROWSER, "test_hops_from_the_readers_version")
-RANKS = (LIST, "test_search_ranks")
-FILTERS = (LIST, "test_filters_count_and_are_in_the_address")
+CHANNEL = (BROWSER, "test_the_channel_in_the_url_is_in_the_instructions")
+HOPS = (BROWSER, "test_hops_are_shown_from_the_readers_version")
+RANKS = (LIST, "test_search_results_are_ranked")
+FILTERS = (LIST, "test_filters_have_counts_and_are_in_the_url")
 INSTALLED = (CLUSTER, "test_the_head_for_all_namespaces_and_an_older_version_for_its_own")
 ACCEPTED = ("e2e/hub/test_manifests.py", "test_all_manifests_are_accepted")
 
@@ -62,7 +62,7 @@ SHOWN: dict[int, tuple[tuple[str, str], ...] | str] = {
     ),
     11: (HEADS,),
     12: (TWO_CHANNELS, CHANNEL),
-    13: ((BROWSER, "test_manifests_are_copied_and_downloaded_as_written"), INSTALLED),
+    13: ((BROWSER, "test_manifests_are_copied_and_downloaded_unchanged"), INSTALLED),
     14: ((BUILD, "test_two_builds_have_the_same_bytes_and_the_second_writes_nothing"),),
     15: (TWO_CATALOGS,),
     16: ((PICTURE, "test_every_entry_and_every_edge_is_in_the_picture"), HEADS),
@@ -75,7 +75,7 @@ SHOWN: dict[int, tuple[tuple[str, str], ...] | str] = {
     19: (INSTALLED, (PAGES, "test_an_older_version_is_pinned_and_approved_manually")),
     20: ((BROWSER, "test_the_menu_of_channels_navigates"),),
     21: (
-        (BROWSER, "test_an_unknown_channel_is_said"),
+        (BROWSER, "test_an_unknown_channel_is_reported"),
         (PAGES, "test_a_channel_is_encoded_in_urls"),
     ),
     22: (TWO_CHANNELS,),
@@ -96,7 +96,7 @@ SHOWN: dict[int, tuple[tuple[str, str], ...] | str] = {
             "test_an_image_becomes_a_link_with_its_alternative_text",
         ),
     ),
-    30: ((BROWSER, "test_pages_are_quiet_and_request_nothing_elsewhere"),),
+    30: ((BROWSER, "test_pages_are_quiet_and_send_no_request_to_other_hosts"),),
     31: (TEMPLATE,),
     32: (LISTED,),
     33: (LISTED,),

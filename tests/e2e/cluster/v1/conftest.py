@@ -1,6 +1,6 @@
 """OLM v1 on the shared cluster, and small bundles and catalogs for it.
 
-catalogd and operator-controller are real; `tests/cluster/olm_v1.py` says of which releases. A
+catalogd and operator-controller are real; `tests/cluster/olm_v1.py` has their releases. A
 bundle here is one Deployment of a busybox, which starts in a second, and one CRD.
 """
 
@@ -47,9 +47,9 @@ def olm_v1(cluster: Any, root: Path) -> Any:
 class Toy:
     """One version of a toy operator. `fields` are those of the spec of its kind.
 
-    `properties` are those that its catalog has of it, by type. `bundle_image`: what the catalog
-    names instead of the bundle that is built. `is_plain`: its operator gets no roles, so that
-    many may be installed at once.
+    `properties` are those of its entry in the catalog, by type. `bundle_image`: what the catalog
+    names instead of the built bundle. `is_plain`: its operator gets no roles, so that
+    many can be installed at the same time.
     """
 
     version: str
@@ -86,7 +86,7 @@ class Shop:
         return f"toys.{self.group}"
 
     def build(self, *toys: Toy, tag: str = "v1") -> str:
-        """The image of a catalog that holds the toys, each replacing the one before."""
+        """Return the image of a catalog with the toys, each replacing the previous one."""
         blobs: list[Manifest] = [
             {"schema": "olm.package", "name": self.name, "defaultChannel": "stable"}
         ]
@@ -102,7 +102,7 @@ class Shop:
         return self.publish(blobs, tag)
 
     def publish(self, blobs: Sequence[Manifest], tag: str) -> str:
-        """The image of a catalog of these blobs, which need not be a valid one."""
+        """Return the image of a catalog with these blobs, which can be invalid."""
         lines = "".join(json.dumps(blob) + "\n" for blob in blobs)
         tree = Tree({"catalog.json": lines.encode()})
         image = f"{self.cluster.registry}/{self.name}-catalog:{tag}"
@@ -128,7 +128,7 @@ class Shop:
         }
 
     def serve(self, image: str, *, name: str = "", priority: int = 0) -> str:
-        """A ClusterCatalog of the image, which is served when this returns."""
+        """Create a ClusterCatalog of the image, and wait until it is served."""
         name = name or self.name
         self.cluster.apply(json.dumps(catalog(name, image, priority)))
         self.cluster.kubectl("wait", "--for=condition=Serving", f"clustercatalog/{name}",
@@ -136,7 +136,7 @@ class Shop:
         return name
 
     def account(self, namespace: str, role: str = "cluster-admin") -> None:
-        """The namespace with a service account; with a role in the whole cluster unless empty."""
+        """Create a namespace with a service account; unless empty, with a cluster role."""
         place = {"namespace": namespace, "name": ACCOUNT}
         made: list[Manifest] = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
@@ -156,7 +156,7 @@ class Shop:
         self.cluster.apply(json.dumps({"apiVersion": "v1", "kind": "List", "items": made}))
 
     def operand(self, namespace: str, *finalizers: str, name: str = "one") -> Manifest:
-        """An object of the kind that the toys bring."""
+        """Return an object of the kind of the toys."""
         return {
             "apiVersion": f"{self.group}/v1",
             "kind": "Toy",
@@ -165,7 +165,7 @@ class Shop:
         }
 
     def bundle(self, toy: Toy) -> str:
-        """The image of the bundle."""
+        """Return the image of the bundle."""
         folder = self.folder / f"bundle-{toy.version}"
         for part in ("manifests", "metadata"):
             (folder / part).mkdir(parents=True)
@@ -282,7 +282,7 @@ class Shop:
 
 
 def _olmkit(*words: str) -> None:
-    """Run a command that pushes, in this process: a new one takes a second to start."""
+    """Run a command that pushes, in this process: a new one needs a second to start."""
     assert main.run([*words, "--push", "--plain-http"]) == 0
 
 
@@ -305,7 +305,7 @@ def toy() -> type[Toy]:
 
 @pytest.fixture
 def shop(olm_v1: Any, tmp_path: Path, namespace: str) -> Iterator[Shop]:
-    """A separate shop for one test; what it has served and installed is gone afterwards."""
+    """A separate shop for one test; everything that it serves and installs is removed."""
     made = Shop(cluster=olm_v1, folder=tmp_path)
     yield made
     own = (
@@ -318,7 +318,7 @@ def shop(olm_v1: Any, tmp_path: Path, namespace: str) -> Iterator[Shop]:
 
 @pytest.fixture(scope="session")
 def shop_of() -> Callable[[Any, Path], Shop]:
-    """A shop that pushes to the registry of a cluster, from a folder."""
+    """Return a shop that pushes to the registry of a cluster, from a directory."""
     return lambda cluster, folder: Shop(cluster=cluster, folder=folder)
 
 

@@ -1,7 +1,7 @@
-"""Twenty installs through OLM v1 that stop, and what `olmkit why` reports of each.
+"""Twenty installs through OLM v1 that stop, and the report of `olmkit why` for each.
 
-The catalogs and accounts are broken on purpose. With `OLMKIT_RECORD=FOLDER` the objects that were
-looked at are written there: the golden cases of `why` are made of them.
+The catalogs and accounts are invalid on purpose. With `OLMKIT_RECORD=FOLDER` the observed
+objects are written there, for the golden cases of `why`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAME_LABEL = "olm.operatorframework.io/metadata.name"
 
 @pytest.fixture
 def why(shop: Any, typist: Any, eventually: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
-    """Asks until the cause is the expected one; the whole answer."""
+    """Repeat until the cause is the expected one; return the whole answer."""
 
     def ask(cause: str, name: str = "", says: str = "", code: int | None = 1) -> dict[str, Any]:
         seen: dict[str, Any] = {}
@@ -48,7 +48,7 @@ def why(shop: Any, typist: Any, eventually: Callable[..., Any]) -> Callable[...,
 
 
 def extension(shop: Any, namespace: str, name: str = "", **catalog: Any) -> dict[str, Any]:
-    """A ClusterExtension as a person writes it, with all that `install` would refuse."""
+    """Return a ClusterExtension as a user writes it, including what `install` would refuse."""
     return {
         "apiVersion": "olm.operatorframework.io/v1",
         "kind": "ClusterExtension",
@@ -68,7 +68,7 @@ def extension(shop: Any, namespace: str, name: str = "", **catalog: Any) -> dict
     }
 
 
-def test_accounts_and_namespaces(
+def test_errors_of_accounts_and_namespaces_have_their_causes(
     shop: Any, toy: Any, typist: Any, why: Any, namespace: str
 ) -> None:
     cluster = shop.cluster
@@ -86,7 +86,7 @@ def test_accounts_and_namespaces(
     shop.account(namespace, role="")
     why("service-account-forbidden", says=f"`{namespace}/installer` cannot")
 
-    # All but what the bundle grants: the API server lists each missing rule.
+    # Everything except the permissions of the bundle: the API server lists each missing rule.
     rules = [
         {"apiGroups": ["", "apps", "apiextensions.k8s.io"], "resources": ["*"], "verbs": ["*"]},
         {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["*"],
@@ -103,7 +103,7 @@ def test_accounts_and_namespaces(
     found = why("service-account-forbidden", says=f"get, list, watch: toys.{shop.group}")
     assert "lacks 1 permission" in found["message"]
     cluster.kubectl("delete", "clusterrole,clusterrolebinding", f"{namespace}-part")
-    # The hint of both leads to manifests that are enough.
+    # The hint of both leads to manifests that are sufficient.
     assert f"`olmkit upgrade {shop.name} --olm v1 --dry-run` prints" in found["hint"]
     printed = typist.try_("upgrade", shop.name, *V1, "--dry-run", code=1)
     assert "lacks 14 permissions" in printed.err
@@ -132,7 +132,7 @@ def test_each_rule_that_the_account_lacks_is_named(
     made = extension(shop, namespace, selector={"matchLabels": labels})
 
     def without(kind: str, resource: str, verb: str) -> list[Any]:
-        """All manifests, with the first such rule taken out of the role of that kind."""
+        """Return all manifests, without the first such rule of the role of that kind."""
         found = copy.deepcopy(grants)
         (role,) = (one for one in found if one["kind"] == kind)
         (lost, *_) = (rule for rule in role["rules"]
@@ -162,7 +162,9 @@ def test_each_rule_that_the_account_lacks_is_named(
     typist("uninstall", shop.name, *V1, "--yes")
 
 
-def test_catalogs(shop: Any, toy: Any, why: Any, namespace: str, catalog_of_image: Any) -> None:
+def test_errors_of_catalogs_have_their_causes(
+    shop: Any, toy: Any, why: Any, namespace: str, catalog_of_image: Any
+) -> None:
     cluster = shop.cluster
     image = shop.build(toy(version="1.0.0"), toy(version="1.1.0"))
     shop.account(namespace)
@@ -212,7 +214,9 @@ def test_catalogs(shop: Any, toy: Any, why: Any, namespace: str, catalog_of_imag
     why("no-such-catalog", says="elsewhere")
 
 
-def test_bundles(shop: Any, toy: Any, typist: Any, why: Any, namespace: str) -> None:
+def test_errors_of_bundles_have_their_causes(
+    shop: Any, toy: Any, typist: Any, why: Any, namespace: str
+) -> None:
     cluster = shop.cluster
     policy = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "some"}}
     image = shop.build(
@@ -270,7 +274,9 @@ def test_bundles(shop: Any, toy: Any, typist: Any, why: Any, namespace: str) -> 
     cluster.kubectl("delete", "clusterrolebinding", f"{elsewhere}-installer")
 
 
-def test_olm_that_does_not_run(shop: Any, toy: Any, why: Any, namespace: str) -> None:
+def test_stopped_controllers_have_their_cause(
+    shop: Any, toy: Any, why: Any, namespace: str
+) -> None:
     cluster = shop.cluster
     shop.serve(shop.build(toy(version="1.0.0")))
     cluster.kubectl("create", "namespace", namespace)
@@ -281,7 +287,7 @@ def test_olm_that_does_not_run(shop: Any, toy: Any, why: Any, namespace: str) ->
     try:
         cluster.kubectl("wait", "pod", "--for=delete", "-l", f"control-plane={controller[0]}",
                         *controller[1:], "--timeout=300s")  # fmt: skip
-        # The condition of the controller stays, and no longer counts.
+        # The condition of the controller stays, and is outdated.
         shop.account(namespace)
         why("controller-not-running", says="scaled to 0")
     finally:

@@ -1,4 +1,4 @@
-"""`catalog serve --http-port` answers what the real catalogd answers for the same catalog."""
+"""`catalog serve --http-port` has the answers of the real catalogd for the same catalog."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _theirs(cluster: Any, path: str) -> tuple[int, str]:
     return next(code for code, reason in REASONS.items() if f"({reason})" in done.stderr), ""
 
 
-def test_answers_equal_those_of_catalogd(olm_v1: Any, shop: Any, served: str) -> None:
+def test_answers_are_those_of_catalogd(olm_v1: Any, shop: Any, served: str) -> None:
     name = shop.serve(shop.publish(blobs(), "v1"))
     found = {path: _ours(served + path) for path in PATHS}
     assert found == {

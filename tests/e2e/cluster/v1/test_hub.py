@@ -1,4 +1,4 @@
-"""What a page of the hub prints for OLM v1 up to 1.10 installs the shipped operator."""
+"""The commands on a page of the hub for OLM v1 up to 1.10 install the shipped operator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = runpy.run_path(str(FIXTURES / "shown_instructions.py"))["shown"]
 
 
 def printed(page: Path) -> str:
-    """The manifests of the variant with a service account."""
+    """Return the manifests of the variant with a service account."""
     command = str(SHOWN(page.read_text(), {"olm": "v1-account"})["manifests"])
     _, _, rest = command.partition("\n")
     return rest.rpartition("\n")[0] + "\n"

@@ -1,4 +1,4 @@
-"""OLM v1 for real: installs, upgrades, and removals that leave nothing behind."""
+"""Real OLM v1: installs, upgrades, and complete removals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_ready_means_that_the_pods_run(shop: Any, toy: Any, typist: Any, namespa
     typist("uninstall", shop.name, *V1, "--yes")
 
 
-def test_objects_go_before_the_operator(
+def test_custom_resources_are_removed_before_the_operator(
     shop: Any, toy: Any, typist: Any, namespace: str, eventually: Any
 ) -> None:
     typist.tell("Objects with a finalizer are not stranded by `uninstall`")
@@ -73,7 +73,7 @@ def test_objects_go_before_the_operator(
     assert typist.try_("uninstall", shop.name, *V1, "--yes", code=1)
 
 
-def test_objects_that_nothing_converts_go_after_the_operator(
+def test_objects_that_cannot_be_converted_are_removed_after_the_operator(
     shop: Any, toy: Any, typist: Any, namespace: str
 ) -> None:
     typist.tell("A conversion webhook that is gone does not hold up `uninstall`")
@@ -92,7 +92,7 @@ def test_objects_that_nothing_converts_go_after_the_operator(
     assert cluster.get("clusterextension", shop.name) is None
 
 
-def test_of_several_catalogs_olm_takes_what_was_announced(
+def test_of_several_catalogs_olm_selects_the_announced_one(
     shop: Any, toy: Any, typist: Any, namespace: str
 ) -> None:
     typist.tell("Two catalogs of one priority, then one with a higher one, and no selector")
@@ -148,7 +148,7 @@ def test_an_upgrade_waits_until_the_new_catalog_is_read(
     typist("uninstall", shop.name, *V1, "--yes")
 
 
-def test_a_catalog_of_ours_disturbs_no_other_extension(
+def test_a_catalog_of_olmkit_does_not_affect_other_extensions(
     shop: Any, toy: Any, typist: Any, namespace: str
 ) -> None:
     typist.tell("A catalog image that does not exist is refused before anything is created")

@@ -1,4 +1,4 @@
-"""What users see who may not list everything, and clusters that have no catalog or OLM v1 alone."""
+"""Output for users without permission to list everything, and clusters with only OLM v1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ V0_GROUP, V1_GROUP = "operators.coreos.com", "olm.operatorframework.io"
 
 @pytest.fixture
 def user(tmp_path: Path, namespace: str) -> Callable[..., Path]:
-    """The kubeconfig of a service account that may get and list these resources."""
+    """Return the kubeconfig of a service account that can get and list these resources."""
 
     def made(cluster: Any, name: str, *resources: str) -> Path:
         if cluster.get("namespace", namespace) is None:
@@ -44,7 +44,7 @@ def user(tmp_path: Path, namespace: str) -> Callable[..., Path]:
 
 
 def _recorded(cause: str) -> list[str]:
-    """Options that write the objects for a golden case, where they are recorded."""
+    """Options that write the objects for a golden case, if they are recorded."""
     record = os.environ.get("OLMKIT_RECORD")
     if not record:
         return []
@@ -66,7 +66,7 @@ def _extension(shop: Any, namespace: str, **catalog: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_what_may_not_be_listed_is_not_reported_as_absent(
+def test_objects_that_cannot_be_listed_are_not_reported_as_absent(
     shop: Any, toy: Any, typist: Any, namespace: str, user: Any, eventually: Any
 ) -> None:
     cluster, name = shop.cluster, shop.name
@@ -130,7 +130,7 @@ def test_what_may_not_be_listed_is_not_reported_as_absent(
                     f"{namespace}-some")  # fmt: skip
 
 
-def test_a_pin_is_not_written_when_the_catalog_cannot_be_read(
+def test_a_pin_is_not_written_if_the_catalog_cannot_be_read(
     shop: Any, toy: Any, typist: Any, namespace: str, catalog_of_image: Any
 ) -> None:
     cluster, name = shop.cluster, shop.name
@@ -171,7 +171,7 @@ def test_a_pin_is_not_written_when_the_catalog_cannot_be_read(
     typist("uninstall", name, *V1, "--yes")
 
 
-def test_a_cluster_with_olm_v1_alone(
+def test_commands_work_in_a_cluster_with_only_olm_v1(
     cluster_without_olm: Any,
     shop_of: Any,
     toy: Any,

@@ -1,4 +1,4 @@
-"""OLM v1 for real: what is refused beforehand, and what an installer needs."""
+"""Real OLM v1: what is refused in advance, and what an installer needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ V1 = ("--olm", "v1")
 ACCOUNT = "--service-account=installer"
 
 
-def test_what_olm_would_refuse_is_refused_before(
+def test_an_install_that_olm_would_refuse_is_refused_before(
     shop: Any, toy: Any, typist: Any, namespace: str
 ) -> None:
     cluster = shop.cluster
@@ -71,7 +71,7 @@ def test_what_olm_would_refuse_is_refused_before(
     typist("uninstall", shop.name, *V1, "--yes")
 
 
-def test_a_created_account_suffices_and_less_does_not(
+def test_a_created_account_is_sufficient_and_less_is_not(
     shop: Any, toy: Any, typist: Any, namespace: str, eventually: Any
 ) -> None:
     typist.tell("The service account that olmkit derives from the bundle is used to the full")
@@ -103,8 +103,8 @@ def test_a_created_account_suffices_and_less_does_not(
     typist("upgrade", shop.name, *V1, "--to", "1.1.0", "--create-service-account")
     labels = ("-l", f"app.kubernetes.io/part-of={shop.name}")
     assert len(cluster.list("clusterrole", *labels)) == 2
-    # What a bundle grants is held, not used; owners are protected by an admission plug-in, not
-    # here. The Service does not change, and of what changes its name only roles are deleted.
+    # Permissions of a bundle are held, not used; owners are protected by an admission plug-in, not
+    # here. The Service does not change, and of objects with changing names only roles are deleted.
     unused = granted - _used(cluster, account)
     assert {one for one in unused if one[0] not in ("delete", "update")} == {
         ("get", "coordination.k8s.io", "leases", ""),
@@ -135,7 +135,7 @@ def test_a_created_account_suffices_and_less_does_not(
 
 
 def _granted(cluster: Any, namespace: str, name: str) -> set[tuple[str, str, str, str]]:
-    """Verb, group, resource and name of each right of the installer."""
+    """Return verb, group, resource and name of each permission of the installer."""
     rules = [
         *cluster.get("clusterrole", f"{namespace}-{name}-installer")["rules"],
         *cluster.get("role", f"{name}-installer", "-n", namespace)["rules"],

@@ -1,9 +1,9 @@
-"""The offline rule of OLM v1 against the real operator-controller, on generated situations.
+"""The offline resolution of OLM v1 compared with operator-controller, in generated states.
 
 Each package is a small world: up to three catalogs with their own channels, edges, deprecations
 and priorities. A ClusterExtension takes steps through it: each step requests other versions,
-channels, catalogs or another policy, on top of what the steps before have installed. What
-the controller installs or reports is compared with what olmkit says for the same input.
+channels, catalogs or another policy, on top of what the previous steps have installed. What
+the controller installs or reports is compared with what olmkit reports for the same input.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ pytestmark = pytest.mark.e2e
 Manifest = dict[str, Any]
 PACKAGES, STEPS = 32, 5
 PRIORITIES = {"a": 0, "b": 0, "c": 7}
-# Release 1.2.0 reads pre-releases by each comparison and not at all for `!=`; later ones, and
-# olmkit, by each group of comparisons. So no range here mixes them.
+# Release 1.2.0 matches pre-releases for each comparison and not at all for `!=`; later ones, and
+# olmkit, for each group of comparisons. So no range here mixes them.
 VERSIONS = ("1.0.0", "1.1.0", "1.2.0", "2.0.0", "2.1.0-rc.1", "3.0.0")
 RANGES = ("", "", "", "1.x", ">=1.1.0", "<2.0.0", "^1.0", "~1.1.0", "2.1.0-rc.1", ">=2.1.0-0",
           "<1.1.0 || >=3.0.0", "1.0.0 || 3.0.0", "9.x", ">1.0.0 <3.0.0", "2.0.0",
@@ -104,7 +104,7 @@ class World:
         return blobs
 
     def _entry(self, names: list[str], package: str) -> Manifest:
-        """The newest of the names, following some of the others."""
+        """Return the newest of the names, following some of the others."""
         chance = self.random
         *older, name = names
         entry: Manifest = {"name": name}
@@ -146,7 +146,7 @@ class World:
         return request
 
 
-def test_the_offline_rule_is_that_of_the_controller(
+def test_the_offline_result_is_that_of_the_controller(
     shop: Any, toy: Any, namespace: str, catalog_of_image: Any
 ) -> None:
     cluster = shop.cluster
@@ -193,7 +193,7 @@ def test_the_offline_rule_is_that_of_the_controller(
 async def _walk(
     cluster: Any, world: World, shelves: list[tuple[Manifest, Catalog]], namespace: str
 ) -> list[tuple[str, str, str]]:
-    """Situation, our answer and the controller's, of all steps of all packages."""
+    """Return state, olmkit's result and the controller's, of all steps of all packages."""
     config = kubeconfig.load(paths=[cluster.kubeconfig], context="")
     async with HttpCluster(config) as http:
         reader = ClusterObjects(http)
@@ -249,7 +249,7 @@ def _our_answer(
     request: Manifest,
     installed: tuple[str, str],
 ) -> str:
-    """The name of the bundle, or the message."""
+    """Return the name of the bundle, or the message."""
     read = cluster_catalogs.selected_catalogs([made for made, _ in shelves], request)
     chosen = [
         ClusterCatalog(
@@ -273,8 +273,8 @@ def _our_answer(
 
 
 async def _settled(reader: ClusterObjects, name: str, generation: int) -> Manifest:
-    """The ClusterExtension when the controller has processed that generation."""
-    end = time.monotonic() + 600  # one worker processes all, on a machine that may be busy
+    """Return the ClusterExtension when the controller has processed that generation."""
+    end = time.monotonic() + 600  # one worker processes all, on a machine that can be busy
     while True:
         there = await reader.find(v1.CLUSTER_EXTENSION, name)
         condition = mapping(kinds.any_condition(there, "Progressing"))

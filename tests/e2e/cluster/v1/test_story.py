@@ -1,4 +1,4 @@
-"""The shipped operator through OLM v1: installed, upgraded by its catalog, removed; twice in a row.
+"""The shipped operator through OLM v1: installed, upgraded by its catalog, removed; twice.
 
 Its second release has webhooks, which release 1.2.0 of OLM v1 does not install. So the next
 version here is the first one's configuration under another version.
@@ -19,7 +19,7 @@ V1 = ("--olm", "v1")
 
 
 @pytest.mark.usefixtures("olm_v1")
-def test_from_an_image_to_nothing_left_twice(
+def test_an_operator_is_installed_upgraded_and_removed_twice(
     cluster: Any, typist: Any, release: Any, namespace: str, eventually: Any, tmp_path: Path
 ) -> None:
     typist.tell("The next version of the operator, as a bundle")
@@ -60,7 +60,7 @@ def _live(cluster: Any, typist: Any, namespace: str, image: str, eventually: Any
 
     eventually(has_pod, what="the Deployment of the cache is available")
 
-    # The roles of both versions have the same names, so that the account suffices for the next.
+    # The roles of both versions have the same names, so the account is sufficient for the next.
     source = {"image": {"ref": f"{image}:second"}}
     cluster.kubectl("patch", "clustercatalog", f"{PACKAGE}-catalog", "--type=merge", "-p",
                     json.dumps({"spec": {"source": source}}))  # fmt: skip

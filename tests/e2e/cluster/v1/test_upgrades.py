@@ -1,4 +1,4 @@
-"""OLM v1 for real: upgrades that OLM would not finish change nothing in the cluster."""
+"""Real OLM v1: upgrades that OLM would not finish change nothing in the cluster."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_an_upgrade_that_olm_would_refuse_is_refused_before(
     typist("uninstall", name, *V1, "--yes")
 
 
-def test_a_catalog_that_others_would_read_is_announced(
+def test_a_catalog_that_other_extensions_would_use_is_announced(
     shop: Any, toy: Any, typist: Any, namespace: str
 ) -> None:
     cluster, name = shop.cluster, shop.name

@@ -1,6 +1,6 @@
 """The same tests on two OLMs: a double of OLM v1, and with `--e2e` the real controllers.
 
-The double runs next to the API server double and a registry on loopback: catalogs and bundles
+The double runs with the API server double and a registry on loopback: catalogs and bundles
 are real images on both sides, and olmkit is called as a library. The real side is catalogd 1.11.0
 and operator-controller 1.2.0. A test that passes on both compares them, down to the messages of
 the conditions. Where the double differs from release 1.2.0:
@@ -9,17 +9,17 @@ the conditions. Where the double differs from release 1.2.0:
   compare a CRD with the one before it: `test_broken` and `test_refusals` try both on the real side;
 - of a bundle it creates the Deployments, service accounts and CRDs, and no roles or Services;
 - its API server has no schema of ClusterExtensions. What the schema refuses, olmkit refuses first;
-- an image that cannot be pulled is one whose name has `nowhere` in it;
-- it tries again at once, where the controller waits longer each time.
+- an image that cannot be pulled is one with `nowhere` in its name;
+- it retries at once, while the controller waits longer each time.
 
-What release 1.2.0 does not do is tried on the double of
-`tests/unit/jobs/cluster_v1/test_extension.py` alone:
+Features that release 1.2.0 does not have are only tested on the double of
+`tests/unit/jobs/cluster_v1/test_extension.py`:
 
 - a ClusterExtension without a service account (release 1.11.0 ignores the field);
 - webhooks (release 1.3.0 installs them), and the reasons `Blocked` for a range that only a later
   release reports;
-- success that a test sets without a catalog, and a cluster that has OLM v1 alone: the shared one
-  has both generations.
+- success that a test sets without a catalog, and a cluster with only OLM v1: the shared one
+  has both versions.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _resource(group: str, kind: str, scope: str) -> Resource:
 
 @dataclass(kw_only=True)
 class Double:
-    """catalogd and operator-controller of a hundred lines, next to an API server double."""
+    """A small catalogd and operator-controller for an API server double."""
 
     server: ApiServer
     served: dict[str, Any] = field(default_factory=dict)  # by the name of the ClusterCatalog
@@ -114,7 +114,7 @@ class Double:
             await asyncio.sleep(0.02)
 
     def _collect(self) -> None:
-        """Finish what is deleted in the foreground and has nothing below it."""
+        """Finish foreground deletions of objects without dependents."""
         if not any(one.resource.plural == "toys" for one in self.server.collections.values()):
             return
         for one in self.server.all("toys"):
@@ -122,7 +122,7 @@ class Double:
                 self.server.remove("toys", objects.name(one), objects.namespace(one))
 
     def allows(self, spec: Any) -> bool:
-        """Return whether a service account may do what a SubjectAccessReview names."""
+        """Return whether a service account has the permission in a SubjectAccessReview."""
         _, _, user = str(spec.get("user")).partition("system:serviceaccount:")
         place, _, name = user.partition(":")
         return any(
@@ -189,7 +189,7 @@ class Double:
             self.server.put("clusterextensions", one | {"status": status})
 
     def _is_present(self, plural: str, one: Manifest) -> bool:
-        """Whether the object has neither changed nor gone while something was read."""
+        """Return whether the object has not changed while something was read."""
         there = self.server.get(plural, objects.name(one), "") or {"metadata": {}}
         return bool(there["metadata"].get("resourceVersion") == one["metadata"]["resourceVersion"])
 
@@ -276,7 +276,7 @@ class Double:
             self.server.put(plural, {**body, "metadata": metadata, "status": status})
 
     def _run(self, deployment: Manifest, place: str) -> Manifest:
-        """The status of a Deployment, with the pod when that does not start."""
+        """The status of a Deployment, with that of the pod if it does not start."""
         template = deployment["spec"]["template"]
         containers = template["spec"]["containers"]
         images = [one["image"] for one in containers]
@@ -298,7 +298,7 @@ class Double:
 
 
 class _RefusedError(Exception):
-    """What the controller reports in `Progressing`; of a bundle when one was resolved."""
+    """What the controller reports in `Progressing`, for a bundle if one was resolved."""
 
     def __init__(self, message: str, of: tuple[str, str] | None = None) -> None:
         bundle = f' for resolved bundle "{of[0]}" with version "{of[1]}"' if of else ""
@@ -318,7 +318,7 @@ def _check(preview: Any, now: tuple[str, str]) -> None:
 
 @dataclass(kw_only=True)
 class Stage:
-    """One of the two OLMs, a shop whose packages it knows, and a namespace."""
+    """One of the two OLMs, a shop with packages, and a namespace."""
 
     reader: ClusterObjects
     shop: Any
@@ -335,16 +335,16 @@ class Stage:
 
     @property
     def patience(self) -> list[Timeouts]:
-        """For what does not succeed, one after the other: how soon a pod fails, no test knows."""
+        """For failures, one after the other: a test cannot know how soon a pod fails."""
         first = 2 if self.is_double else 30
         return [replace(self.timeouts, seconds=first * times) for times in (1, 4, 16)]
 
     async def serve(self, *toys: Any, tag: str = "v1", name: str = "") -> str:
-        """Build the toys, and wait until a ClusterCatalog of them is served; its name."""
+        """Build the toys, and wait until a ClusterCatalog of them is served; return its name."""
         return await self.show(name or self.name, await self.build(*toys, tag=tag))
 
     async def show(self, name: str, image: str) -> str:
-        """A ClusterCatalog of the image, which is served when this returns."""
+        """Create a ClusterCatalog of the image, and wait until it is served."""
         request = v1.ExtensionRequest(
             package=self.name, namespace="", catalog=name, catalog_image=image, catalog_priority=0
         )
@@ -358,7 +358,7 @@ class Stage:
         return str(await asyncio.to_thread(self.shop.build, *toys, tag=tag))
 
     async def account(self, namespace: str = "", *, bound: bool = True) -> None:
-        """The namespace with a service account that may do everything when it is bound."""
+        """Create a namespace with a service account, which has all permissions if it is bound."""
         namespace = namespace or self.namespace
         place = {"namespace": namespace, "name": ACCOUNT}
         made: list[Manifest] = [
@@ -396,7 +396,7 @@ class Stage:
         return await why.why(self.reader, name or self.name)
 
     def wanted(self, name: str = "", place: str = "", **catalog: Any) -> Manifest:
-        """A ClusterExtension as a person writes it, with all that `install` would refuse."""
+        """Return a ClusterExtension as a user writes it, including what `install` would refuse."""
         selector = {"matchLabels": {v1.CATALOG_NAME_LABEL: self.name}}
         request = {"packageName": self.name, "selector": selector, **catalog}
         return {
@@ -411,7 +411,7 @@ class Stage:
         }
 
     async def apply(self, name: str = "", place: str = "", **catalog: Any) -> None:
-        """Write it, whether it is there or not; again if the controller wrote in between."""
+        """Write it, whether it exists or not; retry if the controller wrote in between."""
         made = self.wanted(name, place, **catalog)
         resource = await self.reader.cluster.resource(*v1.CLUSTER_EXTENSION)
         for _ in range(20):
@@ -426,9 +426,9 @@ class Stage:
         raise AssertionError(f"`{objects.name(made)}` changes all the time")
 
     async def reports(self, reason: str, message: str, name: str = "") -> None:
-        """Wait until `Progressing` has that reason and message for the present generation.
+        """Wait until `Progressing` has that reason and message for the current generation.
 
-        A message that begins with `…` need only end so.
+        A message that begins with `…` only needs to have this end.
         """
         seen: tuple[Any, ...] = ()
 
@@ -473,7 +473,7 @@ class Stage:
                 await asyncio.sleep(self.timeouts.interval)
 
     async def written(self) -> str:
-        """All that olmkit writes for this package, to compare it with a later moment."""
+        """Return all that olmkit writes for this package, to compare it with a later state."""
         found = [
             (objects.kind(one), objects.name(one), one.get("spec"))
             for kind in (v1.CLUSTER_EXTENSION, v1.CLUSTER_CATALOG, kinds.NAMESPACE)
@@ -485,7 +485,7 @@ class Stage:
 
 @dataclass(kw_only=True)
 class Place:
-    """The cluster for a Shop: the address of its registry."""
+    """The cluster of a Shop: the address of its registry."""
 
     registry: str
 
@@ -551,7 +551,7 @@ Story = Callable[[Stage], Awaitable[None]]
 def on_stage(
     request: pytest.FixtureRequest, shop_of: Callable[..., Any], tmp_path: Path
 ) -> Callable[[Story], None]:
-    """Runs a story on one of the two."""
+    """Run a coroutine with one of the two."""
     is_double = request.param == "double"
 
     async def whole(story: Story) -> None:

@@ -1,4 +1,4 @@
-"""What the controllers report of a ClusterExtension, and olmkit's cause: the same on both."""
+"""The reports of the controllers about a ClusterExtension, and olmkit's cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OnStage = Callable[..., None]
 DONE = ("Succeeded", "desired state reached")
 
 
-def test_accounts(on_stage: OnStage, toy: Any) -> None:
+def test_errors_of_accounts_have_their_causes(on_stage: OnStage, toy: Any) -> None:
     async def story(stage: Any) -> None:
         await stage.serve(toy(version="1.0.0"))
         before = await stage.written()
@@ -40,7 +40,7 @@ def test_accounts(on_stage: OnStage, toy: Any) -> None:
     on_stage(story)
 
 
-def test_catalogs(on_stage: OnStage, toy: Any) -> None:
+def test_errors_of_catalogs_have_their_causes(on_stage: OnStage, toy: Any) -> None:
     async def story(stage: Any) -> None:
         reader, name = stage.reader, stage.name
         await stage.account()
@@ -101,7 +101,7 @@ async def _switch_off(stage: Any, catalog: str) -> None:
     )
 
 
-def test_bundles(on_stage: OnStage, toy: Any) -> None:
+def test_errors_of_bundles_have_their_causes(on_stage: OnStage, toy: Any) -> None:
     async def story(stage: Any) -> None:
         await stage.account()
         lost = f"{stage.shop.cluster.registry}/nowhere-bundle:1"
@@ -143,7 +143,7 @@ def test_bundles(on_stage: OnStage, toy: Any) -> None:
     on_stage(story)
 
 
-def test_owners(on_stage: OnStage, toy: Any) -> None:
+def test_errors_of_owners_have_their_causes(on_stage: OnStage, toy: Any) -> None:
     async def story(stage: Any) -> None:
         await stage.account()
         await stage.serve(toy(version="1.0.0", is_plain=True))

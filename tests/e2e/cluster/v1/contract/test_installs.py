@@ -1,4 +1,4 @@
-"""Installs, upgrades and removals that end alike on the double and on the real controllers."""
+"""Installs, upgrades and removals with the same result on the double and on real controllers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def _version(found: Any) -> str:
     return str(v1.request_of(found).get("version", ""))
 
 
-def test_an_extension_is_made_waited_for_changed_and_removed(on_stage: OnStage, toy: Any) -> None:
+def test_an_extension_is_created_waited_for_changed_and_removed(
+    on_stage: OnStage, toy: Any
+) -> None:
     async def story(stage: Any) -> None:
         reader, name = stage.reader, stage.name
         await stage.account()
@@ -62,7 +64,9 @@ def test_an_extension_is_made_waited_for_changed_and_removed(on_stage: OnStage, 
     on_stage(story)
 
 
-def test_installed_is_not_ready_before_the_pods_run(on_stage: OnStage, toy: Any) -> None:
+def test_an_installed_extension_is_not_ready_before_the_pods_run(
+    on_stage: OnStage, toy: Any
+) -> None:
     async def story(stage: Any) -> None:
         await stage.account()
         nowhere = f"{stage.shop.cluster.registry}/nowhere:1"
@@ -81,7 +85,7 @@ def test_installed_is_not_ready_before_the_pods_run(on_stage: OnStage, toy: Any)
     on_stage(story)
 
 
-def test_nothing_there_is_reported(on_stage: OnStage) -> None:
+def test_a_missing_extension_is_reported(on_stage: OnStage) -> None:
     async def story(stage: Any) -> None:
         assert (await stage.why()).cause == "not-installed"
         with pytest.raises(InputError, match="no ClusterExtension"):
@@ -92,7 +96,9 @@ def test_nothing_there_is_reported(on_stage: OnStage) -> None:
     on_stage(story)
 
 
-def test_objects_go_first_and_only_when_that_is_requested(on_stage: OnStage, toy: Any) -> None:
+def test_custom_resources_are_removed_first_and_only_on_request(
+    on_stage: OnStage, toy: Any
+) -> None:
     async def story(stage: Any) -> None:
         reader, name, place = stage.reader, stage.name, stage.namespace
         await stage.account()
@@ -139,7 +145,7 @@ def test_an_object_with_a_finalizer_keeps_the_extension(on_stage: OnStage, toy: 
     on_stage(story)
 
 
-def test_what_fails_is_taken_back_when_that_is_requested(on_stage: OnStage, toy: Any) -> None:
+def test_a_failed_install_is_removed_on_request(on_stage: OnStage, toy: Any) -> None:
     async def story(stage: Any) -> None:
         nowhere = f"{stage.shop.cluster.registry}/nowhere:1"
         await stage.serve(toy(version="1.0.0", image=nowhere))
@@ -168,7 +174,7 @@ def test_what_fails_is_taken_back_when_that_is_requested(on_stage: OnStage, toy:
     on_stage(story)
 
 
-def test_a_second_extension_of_a_package_keeps_what_is_of_the_first(
+def test_a_second_extension_of_a_package_keeps_objects_of_the_first(
     on_stage: OnStage, toy: Any
 ) -> None:
     async def story(stage: Any) -> None:
@@ -206,7 +212,9 @@ def test_a_second_extension_of_a_package_keeps_what_is_of_the_first(
     on_stage(story)
 
 
-def test_an_upgrade_is_judged_by_what_the_catalog_offers(on_stage: OnStage, toy: Any) -> None:
+def test_an_upgrade_is_checked_with_the_contents_of_the_catalog(
+    on_stage: OnStage, toy: Any
+) -> None:
     async def story(stage: Any) -> None:
         name = stage.name
         await stage.account()
@@ -224,7 +232,7 @@ def test_an_upgrade_is_judged_by_what_the_catalog_offers(on_stage: OnStage, toy:
                 await stage.upgrade(version)
             assert says in refused.value.message
         assert await stage.written() == before
-        # The controller reports the same for what a person writes.
+        # The controller reports the same for extensions of users.
         prefix = 'error upgrading from currently installed version "1.0.0": no bundles found for'
         for version in ("9.x", "<1.0.0", "1.2.0"):
             said = f'{prefix} package "{name}" matching version "{version}"'
