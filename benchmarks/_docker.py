@@ -1,8 +1,8 @@
 """The Docker engine of a benchmark, and the builders that its `docker build` has.
 
-Since version 23 `docker build` is BuildKit, whose client is a plugin that Debian's
-package does not carry; what it carries still has the builder before it. Both are
-distinguished here, so that a benchmark can measure what its readers have.
+Since version 23 `docker build` is BuildKit, whose client is a plugin that is not in
+Debian's package; that package still has the earlier builder. Both are
+distinguished here, so that a benchmark measures what its readers have.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MISSING = "  there is no Docker engine here: install docker.io, or set DOCKER_HO
 
 @contextlib.contextmanager
 def builders(folder: Path) -> Iterator[Mapping[str, Environment]]:
-    """Each builder that works here with the variables that choose it; none without an engine.
+    """Return each available builder with the variables that select it; none without an engine.
 
-    The engine is the one that answers at DOCKER_HOST, else one that is started in `folder`,
-    for which root and Debian's docker.io are needed.
+    The engine is the one at DOCKER_HOST, or one that is started in `folder`, which
+    needs root and Debian's docker.io.
     """
     folder.mkdir(parents=True)
     with _engine(folder) as engine:
@@ -47,7 +47,7 @@ def builders(folder: Path) -> Iterator[Mapping[str, Environment]]:
 
 @contextlib.contextmanager
 def _engine(folder: Path) -> Iterator[Environment | None]:
-    """Return the variables with which `docker` finds an engine; None if there is none."""
+    """Return the variables with which `docker` finds an engine, or None if there is none."""
     if shutil.which("docker") and _answers({}):
         yield {}
         return
@@ -73,7 +73,7 @@ def _engine(folder: Path) -> Iterator[Environment | None]:
 
 
 def _plugin(folder: Path) -> Environment:
-    """Where `docker` finds a client of BuildKit, when it has no client itself."""
+    """Return where `docker` finds a client of BuildKit, if it has no client itself."""
     if _succeeds(["docker", "buildx", "version"], {}) or shutil.which("go") is None:
         return {}
     built = subprocess.run(

@@ -1,7 +1,7 @@
-"""Our side as users have it: with its bytecode, as an installer compiles it.
+"""olmkit as users have it: with its bytecode, as an installer compiles it.
 
-A shell may forbid Python to write bytecode. Every run would then compile the
-program again, and that would be what is measured.
+A shell can forbid Python to write bytecode. Every run would then compile the
+program again, and the benchmark would measure that.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import olmkit
 
 
 def prepare() -> None:
-    """Let children use bytecode, and compile the package once; says so."""
+    """Let child processes use bytecode, and compile the package once; report it."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     compileall.compile_dir(str(Path(olmkit.__file__).parent), quiet=2)
     print("olmkit's bytecode is compiled beforehand, as in an installation")
 
 
 def catalogs() -> list[Path]:
-    """The whole catalogs that OLMKIT_CATALOGS names, separated by colons."""
+    """Return the whole catalogs in OLMKIT_CATALOGS, separated by colons."""
     return [Path(name) for name in os.environ.get("OLMKIT_CATALOGS", "").split(":") if name]

@@ -1,9 +1,9 @@
-"""`olmkit bundle build --push` next to `docker build` and `docker push`, into one registry.
+"""`olmkit bundle build --push` compared with `docker build` and `docker push`, into one registry.
 
-All sides run on this machine in one run, in turn, and the medians are printed: olmkit, and
-each builder that `docker build` has here (`_docker`). Without an engine only our side is
+All programs run on this machine in one run, in turn, and the medians are printed: olmkit, and
+each builder that `docker build` has here (`_docker`). Without an engine only olmkit is
 measured. The registry is docker-registry on loopback. Docker's image is for one
-platform, ours for the four that OLM runs on. Ten bundles are one call of ours and ten
+platform, olmkit's for the four that OLM runs on. Ten bundles are one call of olmkit and ten
 of Docker's; the printed time is that of one of them.
 
     python benchmarks/bundle_build.py [--rounds 7] [--bundle FOLDER]
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def prepare(source: Path, folder: Path) -> None:
-    """A bundle whose version is the folder's name, with the Containerfile that an engine needs."""
+    """Write a bundle with the directory's name as version, and the Containerfile for an engine."""
     shutil.copytree(source, folder)
     bundle = layout.read(disk.read_tree(folder))
     (folder / "bundle.Dockerfile").write_bytes(metadata.containerfile(bundle.annotations, "."))
@@ -82,7 +82,7 @@ def measure(
                 spent = {OLMKIT: our_build(some, host)}
                 for builder, environment in builders.items():
                     spent[builder] = engine_builds(some, host, builder, environment)
-                if number:  # the first round warms all
+                if number:  # the first round warms all caches
                     for side, seconds in spent.items():
                         took[title][side].append(seconds / len(some))
     for title, sides in took.items():
@@ -107,7 +107,7 @@ def engine_builds(
 
 
 def report(title: str, took: Mapping[str, Sequence[float]]) -> None:
-    """One line: our median, then that of each other side and ours as a part of it."""
+    """Print one line: olmkit's median, that of each other program, and their ratios."""
     mine = statistics.median(took[OLMKIT])
     line = f"  {title:<18} olmkit {mine:6.3f} s"
     for side, seconds in took.items():

@@ -1,12 +1,12 @@
-"""`olmkit bundle validate` next to `operator-sdk bundle validate`, both in one run.
+"""`olmkit bundle validate` compared with `operator-sdk bundle validate`, both in one run.
 
     python benchmarks/bundle_validate.py [--rounds N] [--many N] [FOLDER]
 
-FOLDER holds bundles (default: the shared cases). The reference is the program
-named by OPERATOR_SDK, or `operator-sdk` on PATH. Runs alternate, so that what
-else the machine does falls on both; medians and ratios are what to quote. Last
-come N bundles (default: 500), which are those of FOLDER again and again under
-other names: one call of ours next to N calls of the reference.
+FOLDER has bundles (default: the shared cases). The reference is the program
+named by OPERATOR_SDK, or `operator-sdk` on PATH. Runs alternate, so that other
+work on the machine affects both; quote medians and ratios. At the end there are
+N bundles (default: 500), which are those of FOLDER repeated under
+other names: one call of olmkit compared with N calls of the reference.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def main() -> int:
 
 
 def many(bundles: list[str], count: int, folder: Path, reference: str) -> None:
-    """Copies of the bundles: one call of ours before and after, one call each of the reference."""
+    """Copies of the bundles: one call of olmkit before and after, one of the reference each."""
     copies = [
         str(shutil.copytree(bundles[number % len(bundles)], folder / f"bundle-{number:04}"))
         for number in range(count)

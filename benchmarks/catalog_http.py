@@ -1,8 +1,8 @@
 """`olmkit catalog serve --http-port` compared with catalogd's own handler: rates and memory.
 
-Both sides run on this machine in one run, in turn, and the medians are printed. The reference is
+Both programs run on this machine in one run, in turn, and the medians are printed. The reference is
 built by `scripts/build-programs catalogd-handler`: it is catalogd's storage and handler without
-its controllers, so it takes less memory than catalogd does. Without Go, only our side is
+its controllers, so it uses less memory than catalogd does. Without Go, only olmkit is
 measured. Clients are threads of one process, and read answers into one buffer each.
 
     python benchmarks/catalog_http.py [--rounds 3] [--megabytes 1 20] [--clients 8] [--seconds 3]
@@ -44,7 +44,7 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that answers: its process id, its port and the seconds until it answered."""
+    """A running server: its process id, its port and the seconds until its first answer."""
 
     pid: int
     port: int
@@ -52,7 +52,7 @@ class Running:
 
 
 def handler() -> Path | None:
-    """The reference program, built when it is missing."""
+    """Return the reference program, which is built if it is missing."""
     words = [str(ROOT / "scripts/build-programs"), "catalogd-handler"]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     return Path(done.stdout.strip()) / "catalogd-handler" if done.returncode == 0 else None
@@ -83,19 +83,19 @@ def serving(words: Sequence[str], folder: Path) -> Iterator[Running]:
 
 
 def peak(pid: int) -> float:
-    """The highest RSS so far in MB."""
+    """Return the highest RSS so far in MB."""
     found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
 
 
 def cpu(pid: int) -> float:
-    """Seconds of CPU time that the process took."""
+    """Return the seconds of CPU time that the process used."""
     words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Client:
-    """One connection that requests the same again and again."""
+    """Repeat the same request over one connection."""
 
     def __init__(self, port: int, path: str, encoding: str) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -114,7 +114,7 @@ class Client:
         self._socket.close()
 
     def _answer(self) -> int:
-        """Read one answer; the bytes of its body."""
+        """Read one answer; return the bytes of its body."""
         size = self._socket.recv_into(self._buffer)
         while (at := self._buffer.find(b"\r\n\r\n", 0, size)) < 0:
             size += self._socket.recv_into(memoryview(self._buffer)[size:])
@@ -130,7 +130,7 @@ class Client:
         return int(length[1])
 
     def _chunks(self, tail: bytes) -> int:
-        """Read until the last chunk; no body here has its mark, since gzip's trailer ends one."""
+        """Read until the last chunk; no body contains its mark, since gzip's trailer ends one."""
         size = len(tail)
         tail = tail[-7:]
         while not tail.endswith(b"\r\n0\r\n\r\n"):

@@ -1,9 +1,9 @@
 """`olmkit catalog serve` under load: many clients on both protocols while the catalog changes.
 
 Each version of the catalog has all its bundles in that version, so an answer that mixes two is
-seen. Over HTTP the ETag is the digest of the content, and is checked too. One more client holds
-1,000 streams, and the health check must answer all the same. Ends with code 1 when an answer was
-wrong, when a health check took longer than its limit, or when memory grew.
+detected. Over HTTP the ETag is the digest of the content, and is also checked. Another client holds
+1,000 streams, and the health check must still answer. Exits with code 1 if an answer was
+wrong, if a health check took longer than its limit, or if memory grew.
 
     python benchmarks/catalog_load.py [--seconds 30] [--clients 200] [--every 3] [--pause 0.05]
 """
@@ -36,9 +36,9 @@ from olmkit.base.protobuf import fields, string
 
 PACKAGES = 40
 HELD = 1000  # streams of one client
-# The server takes 500 calls of one address; all gRPC clients here have the same one.
+# The server accepts 500 calls from one address; all gRPC clients here have the same one.
 MOST_OVER_GRPC = 300
-HEALTH_LIMIT = 5.0  # seconds; OLM's probes wait as long
+HEALTH_LIMIT = 5.0  # seconds; OLM's probes have the same limit
 GROWTH = 1.25
 NAME = "shop"
 
@@ -63,7 +63,7 @@ class Found:
 
 
 def write_catalog(folder: Path, version: str) -> None:
-    """Replace the catalog at one moment."""
+    """Replace the catalog atomically."""
     lines: list[str] = []
     for number in range(PACKAGES):
         package = f"package-{number}"
@@ -97,7 +97,7 @@ def write_catalog(folder: Path, version: str) -> None:
 
 
 def check(found: Found, kind: str, versions: list[str], last: str) -> str:
-    """One answer with the versions of its bundles; the version that the client saw last."""
+    """Check one answer with the versions of its bundles; return the last version of the client."""
     found.answers[kind] += 1
     if len(versions) != PACKAGES or len(set(versions)) != 1:
         found.wrong.append(f"{kind}: {len(versions)} bundles of {sorted(set(versions))}")
@@ -161,9 +161,9 @@ async def over_http(port: int, number: int, pause: float, found: Found, end: flo
 
 
 async def hold_streams(port: int, end: float) -> int:
-    """One client with many streams that never end; how many were open.
+    """One client with many streams that never end; return how many were open.
 
-    It has another address than the others, since an address may have half of all calls.
+    It has another address than the others, since an address can have half of all calls.
     """
     options = [("grpc.use_local_subchannel_pool", 1)]
     async with grpc.aio.insecure_channel(f"[::1]:{port}", options) as channel:
@@ -178,7 +178,7 @@ async def hold_streams(port: int, end: float) -> int:
                 seen += 1
                 await asyncio.sleep(max(0.0, end - time.monotonic()))
             except grpc.aio.AioRpcError:
-                pass  # one client may have half of the calls
+                pass  # one client can have half of the calls
 
         tasks = [asyncio.ensure_future(first(call)) for call in calls]
         await asyncio.sleep(max(0.0, end - time.monotonic()))
@@ -189,7 +189,7 @@ async def hold_streams(port: int, end: float) -> int:
 
 
 async def probe(port: int, found: Found, end: float) -> None:
-    """The health check, on a new connection each time, as a probe does it."""
+    """The health check, on a new connection each time, as of a probe."""
     while time.monotonic() < end:
         begin = time.monotonic()
         options = [("grpc.use_local_subchannel_pool", 1)]
@@ -206,7 +206,7 @@ async def probe(port: int, found: Found, end: float) -> None:
 
 
 def memory_of(pid: int) -> float:
-    """Resident memory in MB."""
+    """Return resident memory in MB."""
     text = Path(f"/proc/{pid}/status").read_text()
     size = re.search(r"VmRSS:\s+(\d+)", text)
     if size is None:
@@ -237,7 +237,7 @@ def clients(role: str, options: argparse.Namespace, server: Server, end: float) 
 
     async def gather(parts: Iterable[Coroutine[None, None, None]]) -> None:
         tasks = []
-        for part in parts:  # not all at one moment, as in a cluster
+        for part in parts:  # not all at the same time, as in a cluster
             tasks.append(asyncio.ensure_future(part))
             await asyncio.sleep(options.pause / options.clients)
         await asyncio.gather(*tasks)
@@ -251,7 +251,7 @@ def run(options: argparse.Namespace, folder: Path, server: Server) -> Found:
     end = begin + options.seconds
     roles = ("streams", "gRPC", "HTTP", "probe")
     together = Found()
-    # gRPC cannot be used in a process that was forked.
+    # gRPC cannot be used in a forked process.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(len(roles), mp_context=context) as pool:
         working = [pool.submit(clients, role, options, server, end) for role in roles]
@@ -277,7 +277,7 @@ class Server:
 
 
 def report(found: Found, options: argparse.Namespace) -> int:
-    """Print the figures; the exit code."""
+    """Print the figures; return the exit code."""
     total = found.answers.total()
     middle = [size for at, size in found.memory if at > options.seconds / 3]
     early = statistics.median(middle[: max(1, len(middle) // 4)])

@@ -1,9 +1,9 @@
-"""`olmkit catalog render` compared with `opm render`: all bundles at once, and one alone.
+"""`olmkit catalog render` compared with `opm render`: all bundles at once, and a single one.
 
-Both sides run on this machine in one run, in turn, and the medians are printed. OPM names
-the reference program (default: `opm` on PATH); without it only our side is measured.
-OLMKIT_CASES names the folder of real bundles. What the two print is compared too.
-OLMKIT_CATALOGS names folders of whole catalogs, separated by colons, which are measured too.
+Both programs run on this machine in one run, in turn, and the medians are printed. OPM names
+the reference program (default: `opm` on PATH); without it only olmkit is measured.
+OLMKIT_CASES names the directory of real bundles. The outputs are also compared.
+OLMKIT_CATALOGS names directories of whole catalogs, separated by colons, also measured.
 
     python benchmarks/catalog_render.py [--rounds 7] [-o json|yaml]
 """
@@ -29,7 +29,7 @@ import _installed
 ROOT = Path(__file__).resolve().parent.parent
 CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases"))
 OPM = shutil.which(os.environ.get("OPM", "opm"))
-# The one bundle that both sides refuse.
+# The one bundle that both programs refuse.
 REFUSED = "nxiq-operator-certified"
 
 
@@ -76,7 +76,7 @@ def compare(name: str, bundles: Sequence[str], form: str, rounds: int) -> None:
     for number in range(rounds + 1):
         cost, digest = run([sys.executable, "-m", "olmkit", "catalog", "render", *bundles], form)
         digests.add(digest)
-        if number:  # the first round warms both
+        if number:  # the first round warms the caches of both
             ours.append(cost)
         if OPM is None:
             continue

@@ -1,8 +1,8 @@
-"""`olmkit catalog serve` compared with `opm serve`: start, memory at rest, answers a second.
+"""`olmkit catalog serve` compared with `opm serve`: start, idle memory, answers per second.
 
-Both sides run on this machine in one run, in turn, and the medians are printed. OPM names
-the reference program (default: `opm` on PATH); without it only our side is measured.
-OLMKIT_CASES names the folder of real catalogs, from which the large one is made.
+Both programs run on this machine in one run, in turn, and the medians are printed. OPM names
+the reference program (default: `opm` on PATH); without it only olmkit is measured.
+OLMKIT_CASES names the directory of real catalogs, which the large one repeats.
 
     python benchmarks/catalog_serve.py [--rounds 3] [--megabytes 150]
 """
@@ -65,7 +65,7 @@ def olmkit_fills(catalog: Path, cache: Path) -> list[str]:
 
 @contextmanager
 def serving(words: Sequence[str], port: int) -> Iterator[tuple[int, float, grpc.Channel]]:
-    """A running server: its process id, the seconds until it answered, a channel to it."""
+    """A running server: its process id, the seconds until its first answer, a channel to it."""
     begin = time.perf_counter()
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -96,7 +96,7 @@ def first_answer(process: subprocess.Popen[bytes], port: int) -> grpc.Channel:
 
 
 def memory(pid: int) -> tuple[float, float]:
-    """RSS and PSS in MB."""
+    """Return RSS and PSS in MB."""
     found = {}
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
         name, _, value = line.partition(":")
@@ -105,7 +105,7 @@ def memory(pid: int) -> tuple[float, float]:
 
 
 def rates(channel: grpc.Channel) -> tuple[float, float, float]:
-    """GetBundle and ListBundles a second for one client, and the mean size of a bundle in kB."""
+    """Return GetBundle and ListBundles per second for one client, and the mean kB per bundle."""
     list_bundles = channel.unary_stream("/api.Registry/ListBundles")
     get_bundle = channel.unary_unary("/api.Registry/GetBundle")
     bundles = [dict(fields(message)) for message in list_bundles(b"")]
@@ -173,7 +173,7 @@ def free_port() -> int:
 
 
 def large_catalog(folder: Path, megabytes: int) -> None:
-    """Real catalogs again and again under other names, until there is enough."""
+    """Repeat real catalogs under other names, until the size is reached."""
     packages = list(real_packages() if CASES.is_dir() else made_packages())
     size = number = 0
     while size < megabytes * 1_000_000:

@@ -1,9 +1,9 @@
 """`olmkit catalog template` compared with `opm alpha render-template`: semver and basic templates.
 
 The bundles are images in a registry on loopback (Debian's package `docker-registry`), so each run
-pulls them again, as in a pipeline. Both sides run on this machine in one run, in turn, and the
-medians are printed. OPM names the reference program (default: `opm` on PATH); without it only our
-side is measured. OLMKIT_CASES names the folder of the bundles. What the two print is compared too;
+pulls them again, as in a pipeline. Both programs run on this machine in one run, in turn, and the
+medians are printed. OPM names the reference program (default: `opm` on PATH); without it only
+olmkit is measured. OLMKIT_CASES names the directory of the bundles. The outputs are also compared;
 a release of opm other than 1.65 to 1.73 needs its `--release`.
 
     python benchmarks/catalog_template.py [--rounds 5] [--bundles 4 40 200] [--release 1.73]
@@ -38,8 +38,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases"))
 SOURCE = CASES / "rules" / "templates" / "bundles" / "pulley" / "1.1.0"
 OPM = shutil.which(os.environ.get("OPM", "opm"))
-LAST_WITH_STREAMS = 43  # later releases read only basic templates that are one document
-LAST_THAT_MIGRATES = 45  # opm 1.28 to 1.45 wrote `olm.csv.metadata` without being asked
+LAST_WITH_STREAMS = 43  # later releases only read basic templates that are one document
+LAST_THAT_MIGRATES = 45  # opm 1.28 to 1.45 always wrote `olm.csv.metadata`
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def main() -> int:
 
 
 def publish_all(host: str, count: int, folder: Path) -> Iterator[str]:
-    """As many versions of one bundle, each in a separate image."""
+    """Build several versions of one bundle, each in a separate image."""
     for number in range(count):
         version = f"1.{number // 10}.{number % 10}"
         target = folder / "bundle"
@@ -122,7 +122,7 @@ def compare(name: str, kind: str, path: Path, arguments: argparse.Namespace, min
     for number in range(arguments.rounds + 1):
         cost, digest = run([*ours_words, *migrated, *release])
         digests.add(digest)
-        if number:  # the first round warms both
+        if number:  # the first round warms the caches of both
             ours.append(cost)
         if OPM is None:
             continue

@@ -1,10 +1,10 @@
 """`olmkit catalog validate` compared with `opm validate`: wall time, CPU time, peak memory.
 
-Both sides run on this machine in one run, in turn, and the medians are printed. OPM names
-the reference program (default: `opm` on PATH); without it only our side is measured.
-OLMKIT_CASES names the folder of real catalogs; a large one is made of copies of them
+Both programs run on this machine in one run, in turn, and the medians are printed. OPM names
+the reference program (default: `opm` on PATH); without it only olmkit is measured.
+OLMKIT_CASES names the directory of real catalogs; a large one consists of copies of them
 under other names, as one JSON file with everything in it, or as a file for each package.
-OLMKIT_CATALOGS names folders of whole catalogs, separated by colons, which are measured too.
+OLMKIT_CATALOGS names directories of whole catalogs, separated by colons, also measured.
 
     python benchmarks/catalog_validate.py [--rounds 7] [--megabytes 100]
 """
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def write(shape: str, folder: Path, wanted: int) -> int:
-    """Fill a folder with a catalog of about that size; its size. YAML is a tenth of it."""
+    """Write a catalog of about that size (YAML: a tenth) into a directory; return its size."""
     folder.mkdir(parents=True)
     size = number = 0
     form: Any = "yaml" if "YAML" in shape else "json"
@@ -82,7 +82,7 @@ def write(shape: str, folder: Path, wanted: int) -> int:
 
 
 def copies(number: int) -> Iterator[tuple[str, list[Blob]]]:
-    """Each real catalog under another name, as it is and with its manifests migrated."""
+    """Yield each real catalog under another name, unchanged and with its manifests migrated."""
     for folder in sorted((CASES / "catalogs").glob("*/*")):
         blobs = list(fbc.load(disk.read_tree(folder)))
         for level in (Level.NONE, Level.ALL):
@@ -108,7 +108,7 @@ def compare(folder: Path, rounds: int) -> None:
     for number in range(rounds + 1):
         mine = run([sys.executable, "-m", "olmkit", "catalog", "validate", "-q", str(folder)])
         other = run([OPM, "validate", str(folder)]) if OPM else {}
-        if number:  # the first round warms both
+        if number:  # the first round warms the caches of both
             ours.append(mine)
             theirs.append(other)
     for key in ours[0]:
@@ -133,7 +133,7 @@ print(json.dumps([os.waitstatus_to_exitcode(status), wall, cpu, usage.ru_maxrss 
 
 
 def run(words: Sequence[str]) -> Figures:
-    """Wall seconds, CPU seconds and peak memory of one process that must succeed."""
+    """Return wall seconds, CPU seconds and peak memory of one process that must succeed."""
     done = subprocess.run(
         [sys.executable, "-S", "-c", MEASURE, *words], capture_output=True, check=True
     )

@@ -2,11 +2,11 @@
 
     python benchmarks/generate.py [--rounds N] [PROJECT…]
 
-A PROJECT is the folder of a Go module whose dependencies are in the module cache
+A PROJECT is the directory of a Go module whose dependencies are in the module cache
 (default: some of the shared cases). The reference is the program named by
-CONTROLLER_GEN, or `controller-gen` on PATH; it needs a Go toolchain. Each works on
-a separate copy. Runs alternate, so that what else the machine does falls on both;
-medians and ratios are what to quote, and whether both wrote the same files.
+CONTROLLER_GEN, or `controller-gen` on PATH; it needs a Go toolchain. Each uses
+a separate copy. Runs alternate, so that other work on the machine affects both;
+quote medians and ratios, and whether both wrote the same files.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """`olmkit hub build` on a generated catalog: time, memory and sizes against budgets.
 
-The catalog has 400 packages and 10,000 bundles, with `olm.csv.metadata` as published catalogs
-have them: a few packages with hundreds of versions, many with a few; APIs with descriptors and
+The catalog has 400 packages and 10,000 bundles, with `olm.csv.metadata` like published catalogs:
+a few packages with hundreds of versions, many with a few; APIs with descriptors and
 examples; descriptions and APIs that change with each sixth version (of the 2,912 APIs in the
 certified catalog of OpenShift 4.18, 428 are distinct). Three builds run one after the other: a
 new directory, the same catalog again, and the catalog after a version was added to one package.
 
     python benchmarks/hub.py [--packages 400] [--bundles 10000] [--keep DIR] [REF]
 
-With REF, that catalog is built instead, twice. The exit code is 1 when a budget is exceeded.
+With REF, that catalog is built instead, twice. The exit code is 1 if a budget is exceeded.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Budget:
     disk: float = 200.0  # MB
     version_page: int = 15_000  # bytes, median
     operator_page: int = 60_000  # bytes, 95 of 100 pages; over the wire
-    list_page: int = 300_000  # bytes, over the wire, with what it loads
+    list_page: int = 300_000  # bytes, over the wire, with the files that it loads
     index: int = 60_000  # bytes, over the wire
     second: float = 0.5  # of the first build
 
@@ -130,7 +130,7 @@ def build(reference: str, pages: Path, name: str) -> Run:
 
 
 def tell_sizes(pages: Path) -> dict[str, float]:
-    """Bytes: of all files, of kinds of pages, and over the wire."""
+    """Return bytes: of all files, of types of pages, and over the wire."""
     files = [path for path in pages.rglob("*") if path.is_file()]
     packages = [*pages.glob("p/*"), *pages.glob("c/*/p/*")]
     versions = [page for of in packages for page in of.glob("*/index.html")]
@@ -192,7 +192,7 @@ def write_catalog(folder: Path, packages: int, bundles: int) -> None:
 
 
 def counts(packages: int, bundles: int) -> Sequence[int]:
-    """How many versions each package has: the largest some hundreds, half of them a few."""
+    """Return how many versions each package has: the largest some hundreds, half of them a few."""
     weights = [1 / (number + 6) for number in range(packages)]
     found = [max(1, int(bundles * one / sum(weights))) for one in weights]
     found[0] += bundles - sum(found)
@@ -353,7 +353,7 @@ def crd(chance: random.Random, group: str, number: int) -> dict[str, Any]:
 
 
 def description(chance: random.Random) -> str:
-    """Markdown: the median of 1.2 KB, some of 20 KB."""
+    """Return Markdown text: the median has 1.2 KB, some have 20 KB."""
     size = 20_000 if chance.random() < 0.03 else chance.randrange(300, 2200)
     parts = ["# About", text(chance, 200)]
     while sum(map(len, parts)) < size:

@@ -1,16 +1,16 @@
 """Helm and Ansible operators compared with operator-sdk's, in one run on this machine.
 
-Each operator gets an empty API server, then `--objects` objects whose chart or role is trivial.
-Memory is the proportional set size of all its processes: without objects, the most until all are
-done and five are changed, and after the same pause for all, in which nothing is due. CPU time is
-that of all its processes, those that have ended included: until all are done, divided by the
-objects, and of a pass. In an Ansible operator, each pass has a run. A Helm operator is started
-again with a short period, and the time is divided by the passes of a window: nothing differs in
-these.
+Each operator gets an empty API server, then `--objects` objects with a trivial chart or role.
+Memory is the proportional set size of all its processes: without objects, the maximum until all are
+done and five are changed, and after the same delay for all, in which nothing is due. CPU time is
+that of all its processes, including those that have ended: until all are done, divided by the
+objects, and per pass. In an Ansible operator, each pass has a run. A Helm operator is restarted
+with a short period, and the time is divided by the passes of an interval: there are no differences
+in these.
 
-HELM_OPERATOR and ANSIBLE_OPERATOR name the programs of operator-sdk; ANSIBLE_PATH is the folder
-with the `ansible-runner` of the latter, which needs the package ansible-runner-http. What is not
-named is left out. Without etcd, kube-apiserver, Helm or Ansible nothing is measured.
+HELM_OPERATOR and ANSIBLE_OPERATOR name the programs of operator-sdk; ANSIBLE_PATH is the directory
+with the `ansible-runner` of the latter, which needs the package ansible-runner-http. A program
+that is not named is skipped. Without etcd, kube-apiserver, Helm or Ansible nothing is measured.
 
     python benchmarks/hybrid.py [--objects 100] [--only helm]
 """
@@ -101,7 +101,7 @@ FILES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """An operator: how it is called, what it runs, what starts it, and where its programs are."""
+    """An operator: its name, its program, its command, and the directories of its programs."""
 
     name: str
     kind: str
@@ -192,7 +192,7 @@ async def measure(peer: Peer, server: ControlPlane, folder: Path, objects: int) 
 
 
 class Peak(threading.Thread):
-    """The most memory that a process and those below it have while this is entered."""
+    """Record the maximum memory of a process and its children during a block."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
@@ -274,7 +274,7 @@ async def all_done(client: Client, kind: str, count: int) -> bool:
 
 
 def done(one: Manifest, kind: str) -> str:
-    """Return an identifier that changes when a pass is done; empty before."""
+    """Return an identifier that changes when a pass is done; empty before the first pass."""
     conditions = (one.get("status") or {}).get("conditions") or []
     by_type = {found["type"]: found for found in conditions}
     if kind == "helm":
@@ -286,7 +286,7 @@ def done(one: Manifest, kind: str) -> str:
 
 
 async def change(client: Client, cluster: HttpCluster, kind: str, number: int) -> float:
-    """Change one object; the seconds until that is done."""
+    """Change one object; return the seconds until it is reconciled."""
     name = Request(f"one-{number}", "default")
     before = done(await client.require(ITEM, name), kind)
     resource = await cluster.resource(ITEM.api_version, ITEM.kind)
@@ -305,7 +305,7 @@ async def change(client: Client, cluster: HttpCluster, kind: str, number: int) -
 
 
 def passes(port: int) -> int | None:
-    """Return the number of passes; None before there are metrics."""
+    """Return the number of passes, or None before there are metrics."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
             text = answer.read().decode()
@@ -325,7 +325,7 @@ def processes(pid: int) -> list[int]:
 
 
 def memory(pid: int) -> float:
-    """The proportional set size of the process and all below it, in MiB."""
+    """Return the proportional set size of the process and its children, in MiB."""
     total = 0
     for one in processes(pid):
         with contextlib.suppress(OSError):
@@ -335,7 +335,7 @@ def memory(pid: int) -> float:
 
 
 def cpu(pid: int) -> float:
-    """CPU seconds of the process and all below it, those that have ended included."""
+    """Return the CPU seconds of the process and its children, including those that have ended."""
     total = 0
     for one in processes(pid):
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""`olmkit image build` next to `docker build` with a warm cache: nothing changed, code changed.
+"""`olmkit image build` compared with `docker build` with a warm cache: no change, changed code.
 
-All sides build the code of the shipped operator with one small package, from a
-folder of wheels, on the base image of `scripts/base-image`; the engine builds the
+All programs build the code of the shipped operator with one small package, from a
+directory of wheels, on the base image of `scripts/base-image`; the engine builds the
 shipped Containerfile, with each builder that `docker build` has here (`_docker`). All run
 on this machine in one run, in turn, and the medians are printed.
 
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def prepare(project: Path) -> None:
-    """A project with the operator's code and Containerfile, and one package that it needs."""
+    """Create a project with the operator's code and Containerfile, and one required package."""
     shutil.copytree(ROOT / "operator/memcached_operator", project / "memcached_operator")
     shutil.copy(ROOT / "operator/Containerfile", project)
     (project / "pyproject.toml").write_text(PYPROJECT)

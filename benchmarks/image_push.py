@@ -1,6 +1,6 @@
-"""A large image from a layout into a registry: olmkit next to `skopeo copy`.
+"""A large image from a layout into a registry: olmkit compared with `skopeo copy`.
 
-Both sides run on this machine in one run, in turn; medians of wall time, CPU time
+Both programs run on this machine in one run, in turn; medians of wall time, CPU time
 and peak memory are printed. The registry is docker-registry on loopback, and each
 push goes to an empty one.
 
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 async def large(folder: Path, size: int) -> None:
-    """An image of one layer that cannot be compressed, in a layout; never whole in memory."""
+    """Write an image with one incompressible layer into a layout; it is never whole in memory."""
     block = os.urandom(1_000_000)
     running = hashlib.sha256()
     for _ in range(size // len(block)):
@@ -90,7 +90,7 @@ Figures = tuple[float, float, float]
 
 
 def push(folder: Path, name: str, words: Callable[[Path, str], list[str]]) -> Figures:
-    """Wall seconds, CPU seconds and peak MB of one push."""
+    """Return wall seconds, CPU seconds and peak MB of one push."""
     with RegistryServer(folder=folder / name) as registry:
         command = words(folder / "oci", registry.host)
         begin = time.perf_counter()

@@ -1,12 +1,12 @@
-"""What it takes to start: CPU time and imported modules of each command's help, and small work.
+"""The cost of a start: CPU time and imported modules of each command's help, and of small jobs.
 
-Each process runs several times and the least CPU time counts, which other work on the machine
-changes least. OPM and OPERATOR_SDK name the reference programs (default: on PATH); what is
-missing is left out. OLMKIT_CASES names the folder of real bundles, for the small work.
+Each process runs several times and the minimum CPU time counts, which other work on the machine
+affects least. OPM and OPERATOR_SDK name the reference programs (default: on PATH); a
+missing one is skipped. OLMKIT_CASES names the directory of real bundles, for the small jobs.
 
     python benchmarks/start_up.py [--rounds 5] [--summary]
 
-`--summary` is what CI prints: the least, the middle and the slowest commands.
+`--summary` is what CI prints: the fastest, the median and the slowest commands.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases"))
 OPM = shutil.which(os.environ.get("OPM", "opm"))
 OPERATOR_SDK = shutil.which(os.environ.get("OPERATOR_SDK", "operator-sdk"))
-# Prints how many modules a command has imported, after what the command itself prints.
+# Prints how many modules a command has imported, after the command's own output.
 COUNT = (
     "import sys\n"
     "from olmkit.cli import main\n"
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def summarise(rounds: int) -> None:
-    """The help of olmkit, and of its commands: the quickest, the middle one, the slowest three."""
+    """Print the help of olmkit, and of its commands: the fastest, the median, the slowest three."""
     tell("olmkit --help", ours("--help"), rounds, f"{modules(['--help']):5} modules")
     measured = sorted((best(ours(*path.split(), "--help"), rounds), path) for path in COMMANDS)
     for seconds, path in (measured[0], measured[len(measured) // 2], *measured[-3:]):
@@ -75,7 +75,7 @@ def summarise(rounds: int) -> None:
 
 
 def small_work(bundle: str, rounds: int) -> None:
-    """One bundle validated and rendered, next to the reference."""
+    """Print the cost of one bundle validated and rendered, and that of the reference."""
     tell("olmkit bundle validate", ours("bundle", "validate", bundle), rounds)
     if OPERATOR_SDK:
         words = [OPERATOR_SDK, "bundle", "validate", bundle]
@@ -105,12 +105,12 @@ def show(name: str, seconds: float, more: str) -> None:
 
 
 def best(words: Sequence[str], rounds: int) -> float:
-    """The least CPU time of several runs, in seconds."""
+    """Return the minimum CPU time of several runs, in seconds."""
     return min(cpu(words) for _ in range(rounds))
 
 
 def cpu(words: Sequence[str]) -> float:
-    """Seconds of CPU time of one process."""
+    """Return the CPU seconds of one process."""
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

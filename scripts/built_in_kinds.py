@@ -2,8 +2,8 @@
 
     python scripts/built_in_kinds.py
 
-Starts kube-apiserver and etcd, as `KUBEBUILDER_ASSETS` or the path has them, and reads the
-discovery document and the OpenAPI documents. Run it when a minor release of Kubernetes is out,
+Starts kube-apiserver and etcd from `KUBEBUILDER_ASSETS` or the PATH, and reads the
+discovery document and the OpenAPI documents. Run it after a minor release of Kubernetes,
 with the programs of that release.
 """
 
@@ -43,7 +43,7 @@ FIELDS = """\
 
 
 def documents(plane: ControlPlane) -> tuple[str, list[Any], list[Any]]:
-    """The version, the groups of both discovery documents, and the OpenAPI documents."""
+    """Return the version, the groups of both discovery documents, and the OpenAPI documents."""
     context = ssl.create_default_context(cafile=str(plane.ca_file))
     headers = {"Authorization": f"Bearer {plane.token}"}
 
@@ -59,7 +59,7 @@ def documents(plane: ControlPlane) -> tuple[str, list[Any], list[Any]]:
 
 
 def kinds(groups: Iterable[Any]) -> Iterator[tuple[str, str, str, str, str]]:
-    """The kinds that the double stores: reviews and bindings are actions, not objects."""
+    """Return the kinds that the double stores: reviews and bindings are actions, not objects."""
     for group in groups:
         for version in group["versions"]:
             name = group["metadata"].get("name", "")
@@ -72,7 +72,7 @@ def kinds(groups: Iterable[Any]) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 class Types:
-    """Names of types and their fields."""
+    """Return names of types and their fields."""
 
     def __init__(self, schemas: Mapping[str, Any]) -> None:
         self._schemas = schemas
@@ -80,7 +80,7 @@ class Types:
         self.fields: dict[str, dict[str, str]] = {}
 
     def named(self, full: str) -> str:
-        """The short name of a schema; what clashes gets its package in front."""
+        """Return the short name of a schema, with its package as prefix if it is ambiguous."""
         short = full.rpartition(".")[2]
         if short in SCALARS:
             return SCALARS[short]

@@ -1,7 +1,7 @@
-"""Takes the shipped operator the whole way, and says at each step what happens.
+"""Runs the whole chain on the shipped operator, and describes each step.
 
 Everything is written to `dist/demo`; nothing outside of it changes. The commands
-are what a user would type; only paths are longer.
+are those of a user; only paths are longer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def say(words: str) -> None:
 
 
 def olmkit(*words: str | Path, into: Path | None = None) -> None:
-    """Run one command, showing it; `into` a file, or to the screen."""
+    """Run one command and show it; write its output into a file or to the terminal."""
     typed = shlex.join(["olmkit", *map(str, words)]) + (f" > {into}" if into else "")
     print(f"  $ {typed}", flush=True)
     done = subprocess.run([OLMKIT, *map(str, words)], stdout=subprocess.PIPE, check=False)
@@ -50,7 +50,7 @@ def olmkit(*words: str | Path, into: Path | None = None) -> None:
 
 @contextmanager
 def served(catalog: Path) -> Iterator[str]:
-    """The address of a server of the catalog, while the block runs."""
+    """Serve the catalog for the duration of the block; return the address."""
     words = ["catalog", "serve", str(catalog), "--host", "127.0.0.1", "--port", "0"]
     print(f"  $ {shlex.join(['olmkit', *words])} &", flush=True)
     server = subprocess.Popen([OLMKIT, *words, "--output", "json"], stdout=subprocess.PIPE)

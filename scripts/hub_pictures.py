@@ -23,7 +23,7 @@ PICTURES = ROOT / "docs" / "images" / "hub"
 CHROMIUM = "/usr/bin/chromium"
 OPERATOR = "p/memcached-operator/index.html"
 COMPARISON = "p/memcached-operator/compare/index.html"
-# Name of the picture, page, width, height, theme, section that is shown.
+# Name of the picture, page, width, height, theme, visible section.
 SHOTS = (
     ("list", "index.html", 1280, 760, "light", ""),
     ("operator", OPERATOR, 1280, 900, "light", ""),
@@ -34,7 +34,7 @@ SHOTS = (
     ("fields", "crd/abc/v1/index.html", 1280, 640, "light", ""),
     ("comparison", COMPARISON, 1280, 640, "light", ""),
 )
-# What the list shows in addition: name, provider, summary, category.
+# Additional values in the list: name, provider, summary, category.
 MORE = (
     ("Postgres", "Example Data", "Clusters of PostgreSQL with backups and failover.", "Database"),
     ("Certificates", "Example Security", "Issues and renews TLS certificates.", "Security"),

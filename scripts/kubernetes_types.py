@@ -2,9 +2,9 @@
 
     python scripts/kubernetes_types.py v0.36.0 v0.37.0 …
 
-Needs a Go toolchain, whose client fetches the modules of each named release; what
-olmkit's own reader finds in them goes into the table. Run it when a minor release
-of Kubernetes is out, with the releases that the table shall hold.
+Needs a Go toolchain, whose client fetches the modules of each named release; the
+types that olmkit's own reader finds in them are written to the table. Run it after a minor
+release of Kubernetes, with the releases that the table is to contain.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PACKAGES = {
     ),
     "k8s.io/apiextensions-apiserver": ("pkg/apis/apiextensions/v1",),
 }  # fmt: skip
-# Of the standard library, what has a form in a CRD.
+# Types of the standard library that a CRD can represent.
 STANDARD = {
     "net/http": ("Header",),
     "net/url": ("Values",),
@@ -111,7 +111,7 @@ def output(*command: str, folder: str | None = None) -> str:
 
 
 def packages(module: str, folders: Iterable[str], root: Path) -> Iterator[GoPackage]:
-    """The packages of a module that this release of it has."""
+    """Return the packages of a module that exist in this release."""
     for folder in folders:
         found = package(f"{module}/{folder}", root / folder)
         if found is not None:
@@ -124,7 +124,7 @@ def package(path: str, folder: Path) -> GoPackage | None:
 
 
 def is_wanted(declaration: GoDeclaration) -> bool:
-    """Lists and types that no field can have are of no use in a CRD."""
+    """Return whether a field can have the type; lists cannot be in a CRD."""
     if isinstance(declaration.type, Other):
         return False
     fields = declaration.type.fields if isinstance(declaration.type, StructBody) else ()

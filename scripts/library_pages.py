@@ -1,7 +1,7 @@
-"""The reference pages of the public packages, made from their sources.
+"""The reference pages of the public packages, generated from their sources.
 
 The sources are read, not imported: the pages are the same with every release of Python and
-whatever optional libraries are installed. `make docs` writes the pages.
+with any installed optional libraries. `make docs` writes the pages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ The tests of an operator import these names: a Kubernetes API and a registry on 
 control plane, a clock, and the permissions that an operator uses.
 [Run and test an operator](../how-to/test-an-operator.md) has examples."""
 
-# What a module is about, as the heading of its names. A test finds modules without one.
+# The topic of a module, as the heading of its names. A test finds modules without one.
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Kinds and objects": (
         "olmkit.kube.objects",
@@ -136,7 +136,7 @@ Errors are `OlmkitError`s: `InputError` for invalid input, `ConfigurationError` 
 that are not on this page can change in any release.
 [Use olmkit as a library](../how-to/use-as-a-library.md) has example programs."""
 
-# The jobs that are public, by what they are about.
+# The public jobs, by topic.
 JOBS: Final[Mapping[str, tuple[str, ...]]] = {
     "Projects": ("scaffold", "generate", "overlay", "run"),
     "Bundles": ("generate", "image_digests", "validate", "facts", "fix", "build"),
@@ -160,7 +160,7 @@ _FOLDERS: Final = {
     "OLM v1": "cluster_v1",
 }
 
-# The values that cross borders, the ports, and the functions that jobs are made of.
+# Public values, the ports, and the functions that jobs consist of.
 MIDDLE: Final[Mapping[str, tuple[str, ...]]] = {
     "Values": (
         "olmkit.base.tree",
@@ -218,7 +218,7 @@ def exported(package: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
 
 
 def names(package: str) -> Iterator[Name]:
-    """Every public name of a package, by topic."""
+    """Return every public name of a package, by topic."""
     by_module, modules = exported(package)
     whole = {full: name for name, full in modules.items()}
     for module in ordered({*by_module, *whole}):
@@ -229,7 +229,7 @@ def names(package: str) -> Iterator[Name]:
 
 
 def ordered(modules: Iterable[str]) -> list[str]:
-    """Modules in the order of their topics; `KeyError` for one without a topic."""
+    """Return modules in the order of their topics; `KeyError` for one without a topic."""
     order = [module for members in TOPICS.values() for module in members]
     places = {module: at for at, module in enumerate(order)}
     return sorted(modules, key=lambda module: places[module])
@@ -240,7 +240,7 @@ def module_doc(module: str) -> str:
 
 
 def public(module: str) -> Iterator[Name]:
-    """The names that a module defines for others, in the order of its source."""
+    """Return the public names that a module defines, in the order of its source."""
     for node in _parsed(module).body:
         name = _defined(node)
         if name and not name.startswith("_"):
@@ -248,7 +248,7 @@ def public(module: str) -> Iterator[Name]:
 
 
 def described(module: str, name: str) -> Name:
-    """A name of a module; `KeyError` when the module does not define it."""
+    """Return a name of a module; `KeyError` if the module does not define it."""
     body = _parsed(module).body
     for at, node in enumerate(body):
         if _defined(node) != name:
@@ -260,7 +260,7 @@ def described(module: str, name: str) -> Name:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return Name(name, module, _function(node), ast.get_docstring(node) or "")
         return Name(name, module, _assigned(node), _text_after(body, at))
-    for node in body:  # a name that the module has from another one
+    for node in body:  # a name that the module imports
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
@@ -269,7 +269,7 @@ def described(module: str, name: str) -> Name:
 
 
 def _inherited(module: str, node: ast.ClassDef) -> Iterator[Name]:
-    """What a class has of the classes of the runtime that it is built on, each name once."""
+    """Return the members of a class and of its bases in the runtime, each name once."""
     seen = {_defined(one) for one in node.body}
     for base in node.bases:
         try:
@@ -299,7 +299,7 @@ _SOURCES: Final[dict[ast.AST, str]] = {}
 
 
 def _text(node: ast.AST) -> str:
-    """A node as it is in its source, in one line."""
+    """Return the source of a node, on one line."""
     found = ast.get_source_segment(_SOURCES[node], node) or ""
     if "\n" not in found:
         return found
@@ -321,13 +321,13 @@ def _defined(node: ast.stmt) -> str:
 
 
 def _assigned(node: ast.stmt) -> str:
-    """An assignment; a long value is left out, since the text after it describes it."""
+    """Return an assignment; a long value is omitted, since the text after it describes it."""
     text = _text(node)
     return text if len(text) <= _LINE else text.split(" = ")[0] + " = …"
 
 
 def _text_after(body: list[ast.stmt], at: int) -> str:
-    """The string that follows an assignment and documents it."""
+    """Return the string that follows an assignment and documents it."""
     after = body[at + 1] if at + 1 < len(body) else None
     if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
         return inspect.cleandoc(str(after.value.value))
@@ -335,7 +335,7 @@ def _text_after(body: list[ast.stmt], at: int) -> str:
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """The head of a function, one argument a line when it is long."""
+    """Return the signature of a function, with one argument per line if it is long."""
     prefix = "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
     arguments = _without_self(node)
     returns = f" -> {_text(node.returns)}" if node.returns else ""
@@ -385,7 +385,7 @@ def _argument(one: ast.arg, default: ast.expr | None) -> str:
 
 
 def _class(node: ast.ClassDef) -> str:
-    """The head of a class with its fields; keywords such as `frozen` are left out."""
+    """Return the head of a class with its fields; keywords such as `frozen` are omitted."""
     decorators = [
         "@" + _text(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list
     ]
@@ -425,7 +425,7 @@ def _members(module: str, node: ast.ClassDef) -> Iterator[Name]:
 
 
 def page(title: str, package: str, text: str) -> str:
-    """The page of one package: an index, then each name with its source and its docstring."""
+    """Return the page of a package: an index, then each name with its source and docstring."""
     known = {name.name: name for name in names(package)}
     modules = {name.module for name in known.values()}
     anchors = anchors_of(name for m in TOPICS.values() for name in known if known[name].module in m)
@@ -441,12 +441,12 @@ def page(title: str, package: str, text: str) -> str:
 
 
 def job_modules() -> list[str]:
-    """The full names of all modules with public jobs."""
+    """Return the full names of all modules with public jobs."""
     return [f"olmkit.jobs.{_FOLDERS[topic]}.{one}" for topic, all_ in JOBS.items() for one in all_]
 
 
 def library_page() -> str:
-    """The page of `olmkit.jobs`: the short calls, the jobs, the middle."""
+    """Return the page of `olmkit.jobs`: the short calls, the jobs, the middle."""
     by_module, _ = exported("olmkit.jobs")
     short = list(described_all("olmkit.jobs.short_calls", by_module))
     values = [
@@ -478,8 +478,8 @@ def described_all(module: str, by_module: Mapping[str, Iterable[str]]) -> Iterat
 
 
 def module_entry(module: str) -> list[str]:
-    """A module as a whole: its docstring, the sources of its names, a row for each."""
-    shown = [name for name in public(module) if name.doc]  # constants without a text are left out
+    """Return a whole module: its docstring, the sources of its names, a row for each."""
+    shown = [name for name in public(module) if name.doc]  # constants without a text are omitted
     sources = "\n\n\n".join(name.source for name in shown)
     lines = [f"### `{module}`", "", module_doc(module), "", *block(sources), ""]
     lines += ["| name | what it is |", "| --- | --- |"]
@@ -488,7 +488,7 @@ def module_entry(module: str) -> list[str]:
 
 
 def table(shown: Iterable[Name], anchors: Mapping[str, str]) -> list[str]:
-    """A row for each name, with the first paragraph of its docstring."""
+    """Return a row for each name, with the first paragraph of its docstring."""
     rows = [
         f"| [`{one.name}`](#{anchors.get(one.name, one.name.lower())}) | {cell(one)} |"
         for one in shown
@@ -497,12 +497,12 @@ def table(shown: Iterable[Name], anchors: Mapping[str, str]) -> list[str]:
 
 
 def cell(name: Name) -> str:
-    """The first paragraph of a docstring in a table."""
+    """Return the first paragraph of a docstring in a table."""
     return name.summary.replace("|", "\\|")
 
 
 def anchors_of(headings: Iterable[str]) -> dict[str, str]:
-    """The anchors that GitHub gives to headings, in their order: lower case, numbered if equal."""
+    """Return the anchors that GitHub gives to headings: lower case, numbered if equal."""
     seen: dict[str, int] = {}
     found = {}
     for heading in headings:
@@ -513,9 +513,9 @@ def anchors_of(headings: Iterable[str]) -> dict[str, str]:
 
 
 def entry(name: Name, package: str) -> list[str]:
-    """A name with its source, its docstring and its members."""
+    """Return a name with its source, its docstring and its members."""
     lines = [f"### `{name.name}`", ""]
-    if not name.source:  # a module as a whole
+    if not name.source:  # a whole module
         lines += [name.doc, "", *block(f"from {package} import {name.name}")]
     else:
         lines += [*block(name.source), "", name.doc]
@@ -534,7 +534,7 @@ def block(code: str) -> list[str]:
 
 
 def pages() -> dict[str, str]:
-    """Every page by its path in the repository."""
+    """Return every page by its path in the repository."""
     return {
         f"{FOLDER}/runtime.md": page("`olmkit.runtime`", "olmkit.runtime", RUNTIME),
         f"{FOLDER}/testing.md": page("`olmkit.testing`", "olmkit.testing", TESTING),

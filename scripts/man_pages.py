@@ -12,7 +12,7 @@ from olmkit.cli import table
 from olmkit.cli.frame.app import Command
 
 FOLDER = "man"
-_WIDTH = 10_000  # man fills lines itself
+_WIDTH = 10_000  # man wraps lines itself
 _EXIT_CODES = (
     ("0", "Success."),
     ("1", "The check failed, for example findings of severity error."),
@@ -25,7 +25,7 @@ _EXIT_CODES = (
 
 
 def pages() -> dict[str, str]:
-    """Path → page: `olmkit.1`, one of each group, and one of each command."""
+    """Return path → page: `olmkit.1`, one of each group, and one of each command."""
     paths = ["", *table.GROUPS, *table.COMMANDS]
     groups = {path.rpartition(" ")[0] for path in table.COMMANDS}
     paths += sorted(group for group in groups if group and group not in table.GROUPS)
@@ -123,7 +123,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _text(words: str) -> str:
-    """`words` without what roff would obey; dashes can be copied."""
+    """Escape `words` for roff; dashes can be copied."""
     escaped = (
         words.replace("…", "...").replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
     )

@@ -1,9 +1,9 @@
-"""Writes the pictures of the README with our own commands: an upgrade graph, and what `why` prints.
+"""Writes the pictures of the README with olmkit's commands: an upgrade graph and `why`.
 
 .venv/bin/python scripts/pictures.py
 
 The graph is that of a small catalog, and `why` explains a recorded cluster of the golden tests. The
-same sources give the same bytes, and a test compares them.
+same sources result in the same bytes, and a test compares them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHANNELS = {
     },
 }
 PACKAGE = "pond-operator"
-# Of the terminal: columns, size of a character, margin.
+# The terminal: columns, size of a character, margin.
 COLUMNS = 104
 WIDE, HIGH, MARGIN = 7.8, 19, 14
 COLOR = re.compile(r"\x1b\[([0-9;]*)m")
@@ -58,7 +58,7 @@ def olmkit(*words: str) -> str:
 
 
 def catalog() -> str:
-    """The catalog of the graph."""
+    """Return the catalog of the graph."""
     versions = sorted({version for entries in CHANNELS.values() for version in entries})
     blobs: list[object] = [
         {"schema": "olm.package", "name": PACKAGE, "defaultChannel": "stable"},
@@ -77,7 +77,7 @@ def catalog() -> str:
 
 
 def graph() -> str:
-    """The upgrade graph as `olmkit catalog graph` draws it."""
+    """Return the upgrade graph as `olmkit catalog graph` draws it."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "catalog.json").write_text(catalog())
         return olmkit("catalog", "graph", folder, PACKAGE, "-o", "svg")
@@ -103,7 +103,7 @@ def terminal(command: str, printed: str, title: str) -> str:
 
 
 def _lines(line: str) -> list[str]:
-    """A line of the terminal as lines of the picture; long ones are broken at a space."""
+    """Return a line of the terminal as lines of the picture; long ones are wrapped at a space."""
     head, kind = "", ""
     begin = COLOR.match(line)
     if begin:
@@ -135,7 +135,7 @@ def why() -> str:
 
 
 def pictures() -> dict[str, str]:
-    """Path in docs/images → content."""
+    """Return path in docs/images → content."""
     return {"graph.svg": graph(), "why.svg": why()}
 
 

@@ -2,10 +2,10 @@
 
     release.py dist [FOLDER]     wheels, sdists, bills of materials and SHA256SUMS
     release.py check TAG [URL]   whether the sources are ready for TAG in the repository URL
-    release.py notes VERSION     the part of CHANGELOG.md on that version
+    rrelease.py notes VERSION     the part of CHANGELOG.md about that version
 
-The same sources give the same bytes in every folder and at every time: hatchling writes one fixed
-time, and names and versions in the bills of materials come from metadata.
+The same sources result in the same bytes in every directory and at every time: hatchling writes a
+fixed time, and names and versions in the bills of materials come from metadata.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ReleaseError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One version in the changelog; `date` is empty for what is not released.
+    """One version in the changelog; `date` is empty for an unreleased one.
 
     `changes`: kind → entries, each without its dash.
     """
@@ -62,7 +62,7 @@ class Release:
 
 
 def changelog(text: str) -> list[Release]:
-    """The versions in a changelog, newest first.
+    """Return the versions in a changelog, newest first.
 
     Raises `ReleaseError`, with the line, where it differs from Keep a Changelog 1.1.
     """
@@ -169,7 +169,7 @@ def _build(project: Path, folder: Path) -> None:
 
 
 def _write_sbom(wheel: Path) -> None:
-    """The bill of materials of a wheel with all its extras, next to it."""
+    """Write the bill of materials of a wheel with all its extras next to it."""
     with zipfile.ZipFile(wheel) as archive:
         (path,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         data = archive.read(path)
@@ -188,7 +188,7 @@ def _write_sbom(wheel: Path) -> None:
 def _needed(
     requirements: Sequence[str], extras: Sequence[str], seen: set[str]
 ) -> Iterator[importlib.metadata.Distribution]:
-    """The installed packages, which are those of requirements.lock, that `requirements` need."""
+    """Return the installed packages of requirements.lock that `requirements` need."""
     for line in requirements:
         requirement = Requirement(line)
         marker = requirement.marker

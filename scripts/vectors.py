@@ -1,4 +1,4 @@
-"""Packs and unpacks `tests/vectors`: small inputs with answers, one archive for each set.
+"""Packs and unpacks `tests/vectors`: small inputs with results, one archive for each set.
 
 python scripts/vectors.py unpack             into build/vectors-…, once for each content; prints it
 python scripts/vectors.py pack SET FOLDER    tests/vectors/SET.tar.xz from FOLDER
@@ -19,7 +19,7 @@ ARCHIVES = ROOT / "tests" / "vectors"
 
 
 def pack(name: str, folder: Path) -> Path:
-    """An archive of the files below `folder`, sorted, without owners and times."""
+    """Return an archive of the files below `folder`, sorted, without owners and times."""
     target = ARCHIVES / f"{name}.tar.xz"
     with tarfile.open(target, "w:xz", preset=9) as archive:
         for path in sorted(folder.rglob("*")):
@@ -37,7 +37,7 @@ def pack(name: str, folder: Path) -> Path:
 
 
 def unpack() -> Path:
-    """The folder of all sets below `build/`, named by the content of the archives."""
+    """Return the directory of all sets below `build/`, named by the content of the archives."""
     archives = sorted(ARCHIVES.glob("*.tar.xz"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in archives)).hexdigest()[:12]
     target = ROOT / "build" / f"vectors-{digest}"

@@ -1,8 +1,8 @@
 """The benchmark's controller on kopf: one process, `_controller_kopf.py SERVER WORKERS`.
 
-A handler of raw events with a patch of the status is the cheapest way that kopf has:
+A handler of raw events with a patch of the status is the cheapest form in kopf:
 `on.create` and `on.update` would also write annotations of kopf's own to each object.
-Its tasks come and go with objects, so there are no workers to count.
+Its tasks start and end with objects, so there are no workers to count.
 """
 
 from __future__ import annotations

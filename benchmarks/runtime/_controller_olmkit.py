@@ -1,7 +1,7 @@
 """The benchmark's controller on olmkit: one process, `_controller_olmkit.py SERVER WORKERS`.
 
-It is the process that an author's is, with all that belongs to it; only its servers
-listen nowhere, as those of the others do not.
+It is the process of an author with everything that belongs to it; only its servers
+do not listen, like those of the others.
 """
 
 from __future__ import annotations

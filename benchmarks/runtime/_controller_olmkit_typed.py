@@ -1,6 +1,6 @@
-"""The benchmark's controller as the documentation writes one: typed, fresh reads, applied status.
+"""The benchmark's controller in the documentation's style: typed, fresh reads, applied status.
 
-`_controller_olmkit_typed.py SERVER WORKERS`, as the plain one next to it.
+`_controller_olmkit_typed.py SERVER WORKERS`, like the plain one next to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One peer through all that is measured: processes, their CPU time and their memory."""
+"""All measurements of one peer: processes, their CPU time and their memory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from typing import Any
 from _peers import HERE, Peer
 
 OBJECTS = 10_000
-_PATIENCE = 300.0  # for any operation; a slower one does not work
+_PATIENCE = 300.0  # for any operation; a slower one counts as failed
 _QUIET = 0.02  # CPU seconds within a second: idle
 
 
 def measure(peer: Peer) -> dict[str, float]:
-    """All figures of a peer, by the keys of the table."""
+    """All figures of a peer, by the columns of the table."""
     figures: dict[str, float] = {}
     if peer.import_command:
         figures["import"] = _import_time(peer)
@@ -58,7 +58,7 @@ def measure(peer: Peer) -> dict[str, float]:
 
 
 def _import_time(peer: Peer) -> float:
-    """CPU seconds of the import with its bytecode, as images of operators have it."""
+    """Return the CPU seconds of the import with its bytecode, which images of operators have."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(2):  # the first run writes the bytecode
         printed = subprocess.check_output(peer.import_command, env=environment)
@@ -66,7 +66,7 @@ def _import_time(peer: Peer) -> float:
 
 
 def _events(server: Server, controller: Controller, count: int) -> float:
-    """CPU seconds for events that ask for nothing; a write at the end says that all came."""
+    """Return the CPU seconds for events without a change; a final write shows that all arrived."""
     before = controller.cpu()
     server.ask(f"touch?count={count}")
     server.wait_for_writes(server.ask("resize?count=1")["writes"] + 1)
@@ -74,7 +74,7 @@ def _events(server: Server, controller: Controller, count: int) -> float:
 
 
 def _writes(server: Server, controller: Controller, count: int) -> float:
-    """CPU seconds for as many changes that each want a write, own writes seen included."""
+    """Return the CPU seconds for changes that each need a write, including events of own writes."""
     before = controller.cpu()
     wanted = server.ask(f"resize?count={count}")["writes"] + count
     server.wait_for_writes(wanted)
@@ -83,7 +83,7 @@ def _writes(server: Server, controller: Controller, count: int) -> float:
 
 
 class Server:
-    """The API server's process, steered over its own port."""
+    """The API server's process, controlled over its own port."""
 
     def __init__(self, port: int) -> None:
         self.address = f"http://127.0.0.1:{port}"
@@ -101,7 +101,7 @@ class Server:
 
 
 class Controller:
-    """A controller's process, looked at from outside."""
+    """A controller's process, observed from outside."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -109,19 +109,19 @@ class Controller:
         self._clock = ((~process.pid) << 3) | 2
 
     def cpu(self) -> float:
-        """CPU seconds of all its threads since it began."""
+        """Return the CPU seconds of all its threads since its start."""
         if self._process.poll() is not None:
             raise SystemExit(f"the controller ended with {self._process.returncode}")
         return time.clock_gettime(self._clock)
 
     def memory(self) -> float:
-        """Resident MiB."""
+        """Return the resident MiB."""
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) / 1024
 
     def settle(self, quiet: float = _QUIET) -> float:
-        """Wait until it is idle; its CPU seconds until then."""
+        """Wait until it is idle; return its CPU seconds until then."""
         used = self.cpu()
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:

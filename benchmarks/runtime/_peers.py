@@ -1,7 +1,7 @@
-"""The same small controller on olmkit, kopf and controller-runtime, ready to be started.
+"""The same small controller on olmkit, kopf and controller-runtime, with their commands.
 
-kopf goes into a virtual environment that is thrown away; the Go program is built once
-and kept next to the programs of the tests. A peer that is not available is reported and skipped.
+kopf is installed into a temporary virtual environment; the Go program is built once
+and cached next to the programs of the tests. A peer that is not available is reported and skipped.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ WORKERS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A controller: how to start it (the server's address is put behind), and how much of it.
+    """A controller: its command (the server's address is appended), and its number of changes.
 
-    `events` and `writes` are how many it is measured with: enough for some seconds.
+    `events` and `writes` are the numbers that are measured: enough for some seconds.
     """
 
     name: str

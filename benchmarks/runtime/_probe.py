@@ -1,9 +1,9 @@
-"""Inside a Python controller: how many tasks its loop has, and how long it was held up.
+"""Inside a Python controller: the number of tasks in its loop, and how long it was blocked.
 
-SIGUSR1 makes it print a line of JSON. The pause is CPU time of the loop's thread
-between two ticks of a millisecond, so that other work on the machine does not count,
-one full garbage collection included. It is taken only with BENCH_PAUSES set, since
-ticking costs CPU time itself.
+SIGUSR1 makes it print a line of JSON. The blocked time is CPU time of the loop's thread
+between two ticks of a millisecond, including one full garbage collection, so that other
+work on the machine does not count. It is only measured with BENCH_PAUSES set, since
+ticking itself needs CPU time.
 """
 
 from __future__ import annotations

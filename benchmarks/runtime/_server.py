@@ -1,10 +1,10 @@
 """A fast API server for benchmarks: one kind, thousands of objects, one process.
 
-It answers what controllers ask (discovery in both forms, lists in pages, watches with
-and without initial events, writes of the status) from bytes that are only filled in, so
-that the client on the other side is what is measured. Paths below `/bench` steer it.
+It answers the requests of controllers (discovery in both forms, lists in pages, watches with
+and without initial events, writes of the status) from prepared bytes, so
+that the benchmark measures the client. Paths below `/bench` control it.
 
-    python _server.py COUNT BYTES     prints its port; ends when its input is closed
+    python _server.py COUNT BYTES     prints its port; ends when its stdin is closed
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Thing:
 
 
 def make_things(count: int, size: int) -> list[Thing]:
-    """Objects of about `size` bytes each, over some namespaces."""
+    """Return objects of about `size` bytes each, in some namespaces."""
     things = []
     for number in range(count):
         name, namespace = f"thing-{number:05}", f"team-{number % NAMESPACES:02}"
@@ -100,7 +100,7 @@ class World:
     async def touch(self, count: int, *, resize: bool = False) -> None:
         """Change objects in turn, as fast as the changes are read.
 
-        Their generation stays as it is, unless `resize`: then each wants one write of
+        Their generation is unchanged, unless `resize`: then each needs one write of
         its status.
         """
         async with self._turn:
@@ -115,7 +115,7 @@ class World:
 
 
 class Watcher:
-    """A watch: each line is a separate chunk, like from Go's server."""
+    """A watch: each line is a separate chunk, as in Go's server."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -140,7 +140,7 @@ class Watcher:
 
 
 class Connection(asyncio.Protocol):
-    """HTTP/1.1, as much as clients of Kubernetes use; requests one after the other."""
+    """The part of HTTP/1.1 that clients of Kubernetes use; requests one after the other."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -221,7 +221,7 @@ class Connection(asyncio.Protocol):
 
     def _list(self, asked: dict[str, str]) -> None:
         start = int(asked.get("continue") or 0)
-        # A real server gives the whole list from its cache where version 0 is asked for.
+        # A real server returns the whole list from its cache for version 0.
         limit = 0 if asked.get("resourceVersion") == "0" else int(asked.get("limit") or 0)
         end = start + limit if limit else len(self._world.order)
         more = f'"continue":"{end}",' if end < len(self._world.order) else ""

@@ -1,12 +1,12 @@
 """The controller runtime compared with kopf and controller-runtime, in one run on this machine.
 
-The same small controller runs on each, on olmkit with manifests and as its documentation
-writes one (typed, fresh reads, applied status), against a fast API server in a process of its
-own: it writes one status when an object's specification changes. All figures of speed
+The same small controller runs on each, on olmkit with manifests and in its documentation's
+style (typed, fresh reads, applied status), with a fast API server in a separate
+process: it writes one status when an object's specification changes. All figures of speed
 are per second of the controller's CPU time, so that the server and other work on the
-machine do not count; the medians of the rounds are printed. kopf goes into a virtual
-environment that is thrown away; controller-runtime needs Go. A peer that cannot be had
-is left out. Ends with 1 when a figure of olmkit is twice as bad as its target.
+machine do not count; the medians of the rounds are printed. kopf is installed into a temporary
+virtual environment; controller-runtime needs Go. A peer that is not available
+is skipped. Exits with 1 if a figure of olmkit is twice as bad as its target.
 
     python benchmarks/runtime/compare.py [--rounds 3] [--only olmkit]
 """

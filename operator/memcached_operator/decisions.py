@@ -1,6 +1,6 @@
-"""What the operator decides: which children there shall be, and what the status says.
+"""The decisions of the operator: the desired children, and the contents of the status.
 
-Functions of values; no cluster is needed to try them.
+Functions of values; tests need no cluster.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RECONCILING, RESIZING, FINALIZING = "Reconciling", "Resizing", "Finalizing"
 NAME_TAKEN, INVALID_SPEC = "NameTaken", "InvalidSpec"
 
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-# A Service's name is the strictest of all: RFC 1035, and no dots.
+# A Service's name has the strictest rules: RFC 1035, and no dots.
 _CHILD_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 # Not root, and the same on each cluster: the image's own user has a name and no number.
 USER = 1001
@@ -38,7 +38,7 @@ USER = 1001
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What is wrong with a Memcached's children, as its Degraded condition says it."""
+    """A problem with a Memcached's children, for its Degraded condition."""
 
     reason: str
     message: str
@@ -46,7 +46,7 @@ class Trouble:
 
 
 def child_name(memcached: Memcached) -> str:
-    """The name of the Deployment and the Service: the Memcached's own, where that may be."""
+    """Return the name of the Deployment and the Service: the Memcached's own, if it is valid."""
     name = memcached.metadata.name
     if _CHILD_NAME.fullmatch(name):
         return name
@@ -56,7 +56,7 @@ def child_name(memcached: Memcached) -> str:
 
 
 def selector_for(memcached: Memcached) -> dict[str, str]:
-    """Labels that select the pods of one Memcached. They never change, because selectors cannot."""
+    """Return labels that select the pods of one Memcached. They never change, like selectors."""
     return {
         "app.kubernetes.io/name": "memcached",
         "app.kubernetes.io/instance": names.shortened(memcached.metadata.name),
@@ -74,7 +74,7 @@ def labels_for(memcached: Memcached, image: str) -> dict[str, str]:
 
 
 def image_version(image: str) -> str:
-    """The tag of an image, where it has one that may be the value of a label."""
+    """Return the tag of an image, if it can be the value of a label."""
     name = image.partition("@")[0]
     head, colon, tag = name.rpartition(":")
     if not colon or not head or "/" in tag:
@@ -83,14 +83,14 @@ def image_version(image: str) -> str:
 
 
 def children_of(memcached: Memcached, image: str, user: int | None = USER) -> list[Manifest]:
-    """All that belongs to a Memcached; the runtime makes the cluster so."""
+    """All children of a Memcached; the runtime creates and updates them."""
     return [deployment_for(memcached, image, user), service_for(memcached, image)]
 
 
 def deployment_for(memcached: Memcached, image: str, user: int | None = USER) -> Manifest:
-    """The Deployment that a Memcached requests: the fields that the operator owns.
+    """Return the Deployment of a Memcached: the fields that the operator owns.
 
-    Without `user` the cluster chooses one, as OpenShift wants to.
+    Without `user` the cluster chooses one, as OpenShift requires.
     """
     port = memcached.spec.container_port
     container = {
@@ -137,7 +137,7 @@ def deployment_for(memcached: Memcached, image: str, user: int | None = USER) ->
 
 
 def service_for(memcached: Memcached, image: str) -> Manifest:
-    """The Service in front of the pods; its port stays when the container's changes."""
+    """Return the Service for the pods; its port is independent of the container's."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -169,10 +169,10 @@ def status_from(
     troubles: Sequence[Trouble] = (),
     is_scaled: bool = False,
 ) -> dict[str, Any]:
-    """What the Deployment and its pods say about a Memcached.
+    """The observed state of a Memcached: its Deployment and its pods.
 
-    `troubles` came up while its children were made; `is_scaled` says that the number of
-    pods has just been changed. Without `pods` the nodes stay as they were said.
+    `troubles` are problems with its children; `is_scaled`: the number of
+    pods has just been changed. Without `pods` the reported nodes do not change.
     """
     size = memcached.spec.size
     state = objects.mapping(deployment.get("status"))
@@ -211,7 +211,7 @@ def status_from(
 
 
 def _failures(said: Iterable[Any]) -> Iterable[Trouble]:
-    """What the Deployment itself complains of."""
+    """Return the problem that the Deployment itself reports."""
     for one in said:
         kind, status = one.get("type"), one.get("status")
         fails = kind == "ReplicaFailure" and status == "True"
@@ -237,7 +237,7 @@ def status_without_image(memcached: Memcached, now: str) -> dict[str, Any]:
 
 
 def status_of_invalid(memcached: Memcached, problem: str, now: str) -> dict[str, Any]:
-    """For an object from before its schema; `memcached` is it with another, sound spec."""
+    """For an object from before its schema; `memcached` is the same with another, valid spec."""
     return _status(
         memcached,
         [(AVAILABLE, False, INVALID_SPEC, problem), (DEGRADED, True, INVALID_SPEC, problem)],
@@ -258,9 +258,9 @@ def _status(
     nodes: list[str] | None = None,
     counts: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """The new status; a condition that says the same keeps its time.
+    """Return the new status; an unchanged condition keeps its time.
 
-    Without `nodes` and `counts` what is known of the pods stays as it was.
+    Without `nodes` and `counts` the reported state of the pods does not change.
     """
     old = memcached.status or MemcachedStatus()
     found: list[conditions.Condition] = [

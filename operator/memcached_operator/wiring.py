@@ -41,13 +41,13 @@ from memcached_operator.webhooks.memcached_v1alpha1 import MemcachedDefaulter, M
 CONTROLLER = "memcached"
 RECORDER = "memcached-controller"
 
-# Only what carries our label is held in memory: others' Deployments and pods are many.
+# Only labeled objects are in memory: there are many other Deployments and pods.
 _OURS = KindScope(scope=Scope(label_selector="app.kubernetes.io/managed-by=memcached-operator"))
 CACHE = CacheSettings(kinds=dict.fromkeys((DEPLOYMENT, SERVICE, POD), _OURS))
 
 
 def memcached_of(pod: Snapshot) -> list[Request]:
-    """The Memcached whose pod this is: by annotation, since a label may be shortened."""
+    """Return the Memcached of a pod: by annotation, since a label can be shortened."""
     metadata = pod.metadata
     labels = metadata.labels or {}
     name = (metadata.annotations or {}).get(MEMCACHED) or labels.get("app.kubernetes.io/instance")
@@ -61,9 +61,9 @@ def add_controller(
     now: Callable[[], str] = timestamp,
     workers: int = 2,
 ) -> Controller:
-    """Build the controller and its recorder of events, and put both into the manager."""
+    """Build the controller and its event recorder, and add both to the manager."""
     recorder = EventRecorder(manager.cluster, RECORDER, registry=manager.registry)
-    # With the servers, which stop last: late events go out.
+    # With the servers, which stop last: late events are sent.
     manager.add(recorder, Group.SERVERS)
     reconciler = MemcachedReconciler(
         manager.client, manager.cache, recorder, manager.registry, settings=settings, now=now
@@ -83,7 +83,7 @@ def add_controller(
 
 
 def settings(environment: Mapping[str, str]) -> Settings:
-    """What the environment says about the pods."""
+    """Return what the environment configures for the pods."""
     user = environment.get("MEMCACHED_RUN_AS_USER", str(decisions.USER))
     if user and not (user.isascii() and user.isdigit()):
         raise ConfigurationError(f"`MEMCACHED_RUN_AS_USER` is not a number: `{user}`")

@@ -1,7 +1,7 @@
-"""From one version of Memcached to the other and back, on plain data.
+"""Conversions between the two versions of Memcached, on plain data.
 
-v1alpha1 is the hub, since it is what is stored and what the operator works with.
-Both versions say the same in other words, so nothing is lost on the way:
+v1alpha1 is the hub, because it is stored and the operator works with it.
+Both versions have the same values in different fields, so a conversion loses nothing:
 
 | v1alpha1 | v1beta1 |
 | --- | --- |
@@ -18,7 +18,7 @@ _RENAMED = (("size", "replicas"), ("containerPort", "port"))
 
 
 def to_hub(manifest: Manifest) -> Manifest:
-    """v1beta1 to v1alpha1; raises `CannotConvert`."""
+    """Convert v1beta1 to v1alpha1; raises `CannotConvert`."""
     spec, status = _part(manifest, "spec"), _part(manifest, "status")
     for old, new in _RENAMED:
         _rename(spec, new, old)
@@ -28,7 +28,7 @@ def to_hub(manifest: Manifest) -> Manifest:
 
 
 def from_hub(manifest: Manifest) -> Manifest:
-    """v1alpha1 to v1beta1; raises `CannotConvert`."""
+    """Convert v1alpha1 to v1beta1; raises `CannotConvert`."""
     spec, status = _part(manifest, "spec"), _part(manifest, "status")
     for old, new in _RENAMED:
         _rename(spec, old, new)

@@ -1,9 +1,9 @@
 """Keep a Deployment and a Service for each Memcached: read, decide, act.
 
-What is decided is in `decisions`; here is only the order in which the
+The decisions are in `decisions`; here is only the order in which the
 cluster is read and written. The finalizer is stored before anything is created, and
-nothing is made for an object that is being deleted. Children are not deleted
-by hand: the cluster's garbage collector does that.
+nothing is created for an object that is being deleted. The operator does not delete
+children: the cluster's garbage collector does.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ _NAME_TAKEN_PAUSE = 60.0  # the object of another owner is not watched
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the pods run, and as whom; without `user` the cluster chooses."""
+    """The image and the user of the pods; without `user` the cluster chooses one."""
 
     image: str
     user: int | None = decisions.USER
 
 
 class _Gone(Exception):  # noqa: N818 - a fact, not a fault
-    """The Memcached went while it was looked at: nothing is left to do."""
+    """The Memcached was deleted during the pass: nothing is left to do."""
 
 
 @dataclass(slots=True)
 class _Pass:
-    """What one pass found out."""
+    """The findings of one pass."""
 
     memcached: Memcached
     manifest: Manifest
@@ -74,7 +74,7 @@ class _Pass:
     is_scaled: bool = False
 
     def add(self, error: ClusterError | NameTaken, *, is_scaling: bool = False) -> None:
-        """Something that is not as it should be."""
+        """A problem to report."""
         if isinstance(error, NameTaken):
             self.troubles.append(Trouble(decisions.NAME_TAKEN, str(error)))
         else:
@@ -83,7 +83,7 @@ class _Pass:
 
 
 class MemcachedReconciler:
-    """Makes the children of one Memcached so, and writes what there is into its status.
+    """Creates and updates the children of one Memcached, and reports them in its status.
 
     `now` returns the time as RFC 3339 in whole seconds.
     """
@@ -122,7 +122,7 @@ class MemcachedReconciler:
             return Result()
 
     async def _tend(self, manifest: Manifest) -> Result:
-        """Make the children so, and say what there is."""
+        """Update the children, and report their state."""
         memcached = await self._read(manifest)
         if not self._settings.image:
             await self._write_status(
@@ -147,14 +147,14 @@ class MemcachedReconciler:
         return Result(requeue_after=_NAME_TAKEN_PAUSE if taken else 0.0)
 
     async def _look(self, request: Request) -> Manifest | None:
-        """The object with what the last pass wrote: the next status builds on that one."""
+        """Return the object with the last written status, on which the next one builds."""
         try:
             return await self._client.get(Memcached.gvk, request, fresh=True)
         except TimeoutError:  # the watch is late, or the cluster was restored from a backup
             return await self._client.direct.get(Memcached.gvk, request)
 
     async def _read(self, manifest: Manifest) -> Memcached:
-        """The typed object; one from before its schema is said to be wrong, once."""
+        """Return the typed object; report an invalid one from before its schema, once."""
         try:
             return _typed(manifest, manifest.get("spec") or {})
         except pydantic.ValidationError as error:
@@ -167,14 +167,14 @@ class MemcachedReconciler:
             raise TerminalError(problem) from error
 
     async def _keep(self, manifest: Manifest) -> Manifest:
-        """The object with our finalizer, stored before any child is created."""
+        """Return the object with the finalizer, stored before any child is created."""
         kept = copy.deepcopy(manifest)
         if not finalizers.add(kept, FINALIZER):
             return manifest
         return await self._own(self._client.patch(manifest, kept, locked=True))
 
     async def _finalize(self, manifest: Manifest) -> None:
-        """Say that it goes, and let it go."""
+        """Report the deletion, and remove the finalizer."""
         if not finalizers.contains(manifest, FINALIZER):
             return
         memcached = _typed(manifest, {})
@@ -194,7 +194,7 @@ class MemcachedReconciler:
         await self._own(self._client.patch(last, freed, locked=True))
 
     async def _make_children(self, this: _Pass) -> Manifest:
-        """The Deployment as it is after this pass; empty when there is none of ours."""
+        """Return the Deployment after this pass; empty if the operator does not own one."""
         wanted = decisions.children_of(this.memcached, self._settings.image, self._settings.user)
         family = await self._children.apply(this.manifest, wanted)
         deployment = family.of(DEPLOYMENT)
@@ -212,7 +212,7 @@ class MemcachedReconciler:
         return deployment.manifest
 
     async def _pods(self, this: _Pass) -> Sequence[Manifest] | None:
-        """The pods of one Memcached, of which only metadata is held; None: not known."""
+        """Return the pods of one Memcached, of which only metadata is cached; None: unknown."""
         try:
             informer = await self._cache.synced_informer(POD, metadata_only=True)
         except ClusterError as error:
@@ -225,13 +225,13 @@ class MemcachedReconciler:
         return [snapshot.manifest() for snapshot in found]
 
     async def _write_status(self, manifest: Manifest, status: dict[str, Any]) -> Manifest:
-        """Write the status, unless it says the same already; the object as it is then."""
+        """Write the status, unless it is unchanged; return the object afterward."""
         if manifest.get("status") == status:
             return manifest
         return await self._own(self._client.apply_status({**manifest, "status": status}))
 
     async def _own(self, writing: Awaitable[Manifest]) -> Manifest:
-        """A write of the Memcached itself."""
+        """Write the Memcached itself."""
         try:
             return await writing
         except NotFound as error:
@@ -243,9 +243,9 @@ def _replicas(deployment: Manifest | None) -> object:
 
 
 def _typed(manifest: Manifest, spec: object) -> Memcached:
-    """The typed object with this spec; a status that cannot be read counts as none.
+    """Return the typed object with this spec; an unreadable status counts as none.
 
-    It is the operator's own to write: an odd one must not keep an object from its end.
+    The operator itself writes the status: an invalid one must not block the deletion of an object.
     """
     try:
         return Memcached.from_manifest({**manifest, "spec": spec})

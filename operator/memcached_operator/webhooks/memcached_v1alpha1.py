@@ -1,8 +1,8 @@
 """The webhooks that the API server calls for Memcacheds before it stores them.
 
 Only v1alpha1 is registered: the API server converts objects of other versions
-before it calls them. The schema refuses what is wrong, and says so best; what is only
-unwise is warned of.
+before it calls them. The schema refuses invalid objects, with better messages; valid but
+unwise ones get a warning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEFAULT_SIZE = 1
 
 # +kubebuilder:webhook:path=/mutate-cache-example-com-v1alpha1-memcached,mutating=true,failurePolicy=fail,sideEffects=None,groups=cache.example.com,resources=memcacheds,verbs=create;update,versions=v1alpha1,matchPolicy=Equivalent,name=mmemcached-v1alpha1.kb.io,admissionReviewVersions=v1
 class MemcachedDefaulter:
-    """Fills in the size, should a schema without a default be installed."""
+    """Sets the size, in case a schema without a default is installed."""
 
     async def default(self, memcached: Memcached, _: AdmissionRequest) -> None:
         if "size" not in memcached.spec.model_fields_set:
@@ -27,7 +27,7 @@ class MemcachedDefaulter:
 
 # +kubebuilder:webhook:path=/validate-cache-example-com-v1alpha1-memcached,mutating=false,failurePolicy=fail,sideEffects=None,groups=cache.example.com,resources=memcacheds,verbs=create;update,versions=v1alpha1,matchPolicy=Equivalent,name=vmemcached-v1alpha1.kb.io,admissionReviewVersions=v1
 class MemcachedValidator:
-    """Warns of a cache without redundancy."""
+    """Warns about a cache without redundancy."""
 
     async def validate_create(self, new: Memcached, _: AdmissionRequest) -> Sequence[str]:
         return _warnings(new)

@@ -1,6 +1,6 @@
-"""What the operator decides: which objects there shall be, and what the status says.
+"""The decisions of the operator: the desired objects, and the contents of the status.
 
-Functions of values; no cluster is needed to try them.
+Functions of values; tests need no cluster.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ READY, SUCCESSFUL = "Ready", "Successful"
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The Jobs of one Backup; those that ended are newest first."""
+    """The Jobs of one Backup; completed ones are newest first."""
 
     active: tuple[Manifest, ...]
     successful: tuple[Manifest, ...]
@@ -42,7 +42,7 @@ class Runs:
         )
 
     def unwanted(self, backup: Backup) -> tuple[Manifest, ...]:
-        """What exceeds the numbers that are kept."""
+        """Return the Jobs above the numbers to keep."""
         return self.successful[backup.spec.keep :] + self.failed[backup.spec.keep_failed :]
 
 
@@ -59,7 +59,7 @@ def labels_for(backup: Backup) -> dict[str, str]:
 
 
 def volume_for(backup: Backup) -> Manifest:
-    """The volume that all backups are written to."""
+    """Return the volume to which all backups are written."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -72,7 +72,7 @@ def volume_for(backup: Backup) -> Manifest:
 
 
 def job_for(backup: Backup, at: datetime) -> Manifest:
-    """The Job of one time of the schedule."""
+    """Return the Job of one time of the schedule."""
     name = job_name(backup, at)
     environment = {
         "BACKUP_NAME": at.strftime("%Y%m%d-%H%M"),
@@ -119,7 +119,7 @@ def job_for(backup: Backup, at: datetime) -> Manifest:
 
 
 def done_until(backup: Backup) -> datetime:
-    """Until when the times of the schedule are done with."""
+    """Return until when the times of the schedule are processed."""
     status = backup.status or BackupStatus()
     known = [status.last_schedule_time, status.last_missed_time, backup.metadata.creation_timestamp]
     return max((parse(one) for one in known if one), default=datetime.fromtimestamp(0, UTC))
@@ -128,7 +128,7 @@ def done_until(backup: Backup) -> datetime:
 def status_from(
     backup: Backup, runs: Runs, now: datetime, *, due: Due, started: datetime | None
 ) -> BackupStatus:
-    """The new status of a Backup with a valid schedule."""
+    """Return the new status of a Backup with a valid schedule."""
     old = backup.status or BackupStatus()
     if backup.spec.suspend:
         ready = _condition(backup, READY, "False", "Suspended", "no more backups are started")
@@ -147,7 +147,7 @@ def status_from(
 
 
 def status_of_problem(backup: Backup, reason: str, message: str, now: datetime) -> BackupStatus:
-    """The status of a Backup that cannot be scheduled; what is known of its Jobs stays."""
+    """Return the status of a Backup that cannot be scheduled; that of its Jobs is kept."""
     old = backup.status or BackupStatus()
     said = _said(old, [_condition(backup, READY, "False", reason, message)], now)
     changed = {
@@ -159,12 +159,12 @@ def status_of_problem(backup: Backup, reason: str, message: str, now: datetime) 
 
 
 def moment(at: datetime) -> str:
-    """RFC 3339 in whole seconds."""
+    """Format as RFC 3339 in whole seconds."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse(text: str) -> datetime:
-    """The time that RFC 3339 text says."""
+    """Parse RFC 3339."""
     return datetime.fromisoformat(text)
 
 
@@ -188,7 +188,7 @@ def _condition(
 
 
 def _said(old: BackupStatus, new: Sequence[conditions.Condition], now: datetime) -> list[Condition]:
-    """The conditions with the new ones among them; one that says the same keeps its time."""
+    """Return the conditions with the new ones; an unchanged one keeps its time."""
     found = [one.model_dump(by_alias=True, exclude_unset=True) for one in old.conditions]
     for one in new:
         conditions.set_condition(found, one, now=moment(now))
@@ -196,7 +196,7 @@ def _said(old: BackupStatus, new: Sequence[conditions.Condition], now: datetime)
 
 
 def _ended(job: Manifest) -> str:
-    """`Complete` or `Failed`, or nothing while the Job runs."""
+    """Return `Complete` or `Failed`, or an empty string while the Job runs."""
     said = objects.sequence(objects.mapping(job.get("status")).get("conditions"))
     for kind in ("Complete", "Failed"):
         if conditions.is_true(said, kind):
@@ -209,5 +209,5 @@ def _ended_at(job: Manifest) -> str | None:
 
 
 def _order(job: Manifest) -> tuple[str, str]:
-    """Jobs in the order of the schedule."""
+    """Sort Jobs in the order of the schedule."""
     return objects.annotations_of(job).get(SCHEDULED_AT, ""), objects.name(job)

@@ -1,4 +1,4 @@
-"""Times of a schedule: functions of values, without a clock of their own."""
+"""Times of a schedule: functions of values, without a clock."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Schedule:
         """Raises `InvalidSchedule`."""
         try:
             made = cls(expression, ZoneInfo(time_zone))
-        except (KeyError, ValueError, OSError) as error:  # not found, not a name, a folder
+        except (KeyError, ValueError, OSError) as error:  # not found, not a name, a directory
             raise InvalidSchedule(f"unknown time zone `{time_zone}`") from error
-        if len(expression.split()) != 5:  # cronsim reads six fields too: seconds
+        if len(expression.split()) != 5:  # cronsim also reads six fields: seconds
             raise InvalidSchedule(f"`{expression}` does not have five fields")
         try:
             made.next_after(datetime(2000, 1, 1, tzinfo=UTC))
@@ -38,12 +38,12 @@ class Schedule:
         return made
 
     def next_after(self, moment: datetime) -> datetime:
-        """The first time after `moment`."""
+        """Return the first time after `moment`."""
         found: datetime = next(CronSim(self.expression, moment.astimezone(self.zone)))
         return found.astimezone(UTC)
 
     def last_until(self, moment: datetime) -> datetime | None:
-        """The last time that is not after `moment`; None when there is none."""
+        """Return the last time that is not after `moment`, or None."""
         local = (moment + timedelta(seconds=1)).replace(microsecond=0).astimezone(self.zone)
         found: datetime | None = next(CronSim(self.expression, local, reverse=True), None)
         return found.astimezone(UTC) if found is not None else None
@@ -51,9 +51,9 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What a schedule says now: `start` is the time of a backup that has to be started.
+    """What is due now: `start` is the time of a backup to start.
 
-    `missed` is the newest time that passed by: a backup would be too late.
+    `missed` is the newest time that was missed: a backup would be too late.
     """
 
     start: datetime | None

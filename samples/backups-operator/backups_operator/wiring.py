@@ -1,7 +1,7 @@
 """What runs in this operator: its controllers, what they watch, and its webhooks.
 
-`olmkit create api` and `olmkit create webhook` add theirs here; what stands here
-already is kept.
+`olmkit create api` and `olmkit create webhook` add controllers and webhooks here,
+and keep the existing ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from backups_operator.api.v1alpha1.backup import Backup
 from backups_operator.decisions import JOB, VOLUME
 from backups_operator.reconcilers.backup import BackupReconciler
 
-# Only what carries our label is held in memory: a cluster has many other Jobs and volumes.
+# Only labeled objects are in memory: a cluster has many other Jobs and volumes.
 _OURS = KindScope(scope=Scope(label_selector="app.kubernetes.io/managed-by=backups-operator"))
 CACHE = CacheSettings(kinds=dict.fromkeys((JOB, VOLUME), _OURS))
 

@@ -1,6 +1,6 @@
-"""`Backup` objects and their Jobs, on a small API server and on a real one.
+"""`Backup` objects and their Jobs, on the API server double and on a real API server.
 
-No controller of Jobs runs there: the tests say how each Job ends.
+No controller of Jobs runs there: the tests set the result of each Job.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CONFIG = Path(__file__).parent.parent / "config"
 
 
 class Recorder(EventRecorder):
-    """Notes the reasons of events instead of sending them."""
+    """Records the reasons of events instead of sending them."""
 
     reasons: list[str]
 
@@ -48,7 +48,7 @@ class Stage:
         return Request(self.name, "default")
 
     async def reconcile(self) -> float:
-        """One pass; the seconds until the next one."""
+        """Run one pass; return the seconds until the next one."""
         recorder = Recorder(self.client.cluster, "test")
         recorder.reasons = self.events
         reconciler = BackupReconciler(self.client, recorder, now=lambda: self.now)
@@ -78,7 +78,7 @@ class Stage:
         return sorted(one["metadata"]["name"] for one in found)
 
     async def end(self, job: str, *, kind: str = "Complete") -> None:
-        """What the controller of Jobs writes when the pods of a Job ended."""
+        """Write what the controller of Jobs writes when the pods of a Job have ended."""
         found = await self.client.require(JOB, Request(job, "default"))
         before = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}[kind]
         said = [
@@ -97,7 +97,7 @@ Play = Callable[..., Awaitable[None]]
 
 @pytest.fixture
 def play(each_server: ApiServer | ControlPlane, kube_client: Client) -> Play:
-    """Plays a story about one Backup that is due at three each night, from its creation on."""
+    """Runs a test about one Backup that is due at three each night, from its creation on."""
 
     async def played(story: Callable[[Stage], Awaitable[None]], **spec: Any) -> None:
         if isinstance(each_server, ApiServer):
@@ -168,7 +168,7 @@ async def test_a_backup_starts_at_its_time_and_only_once(play: Play) -> None:
     await play(story)
 
 
-async def test_the_last_ones_are_kept(play: Play) -> None:
+async def test_the_newest_jobs_are_kept(play: Play) -> None:
     async def story(stage: Stage) -> None:
         made = []
         stage.now += timedelta(hours=1)
@@ -184,7 +184,7 @@ async def test_the_last_ones_are_kept(play: Play) -> None:
     await play(story, keep=2, keepFailed=1)
 
 
-async def test_a_failed_backup_is_said(play: Play) -> None:
+async def test_a_failed_backup_is_reported(play: Play) -> None:
     async def story(stage: Stage) -> None:
         stage.now += timedelta(hours=1)
         await stage.reconcile()
@@ -196,7 +196,7 @@ async def test_a_failed_backup_is_said(play: Play) -> None:
     await play(story)
 
 
-async def test_after_an_absence_one_backup_is_started(play: Play) -> None:
+async def test_after_downtime_one_backup_is_started(play: Play) -> None:
     async def story(stage: Stage) -> None:
         stage.now += 5 * NIGHT + timedelta(hours=1, minutes=59)
         await stage.reconcile()
@@ -205,7 +205,7 @@ async def test_after_an_absence_one_backup_is_started(play: Play) -> None:
     await play(story)
 
 
-async def test_a_backup_that_is_too_late_is_missed_and_said_once(play: Play) -> None:
+async def test_a_backup_that_is_too_late_is_missed_and_reported_once(play: Play) -> None:
     async def story(stage: Stage) -> None:
         stage.now += timedelta(hours=3)
         await stage.reconcile()
@@ -217,7 +217,7 @@ async def test_a_backup_that_is_too_late_is_missed_and_said_once(play: Play) -> 
     await play(story)
 
 
-async def test_a_suspended_schedule_starts_nothing_and_makes_nothing_up(play: Play) -> None:
+async def test_a_suspended_schedule_starts_nothing_and_catches_up_on_nothing(play: Play) -> None:
     async def story(stage: Stage) -> None:
         stage.now += timedelta(hours=1)
         await stage.reconcile()
@@ -237,7 +237,7 @@ async def test_a_suspended_schedule_starts_nothing_and_makes_nothing_up(play: Pl
 @pytest.mark.parametrize(
     ("policy", "running", "started"), [("Allow", 2, 2), ("Forbid", 1, 1), ("Replace", 1, 2)]
 )
-async def test_a_backup_that_is_due_while_another_one_runs(
+async def test_a_backup_that_is_due_while_another_one_runs_follows_the_policy(
     play: Play, policy: str, running: int, started: int
 ) -> None:
     async def story(stage: Stage) -> None:
@@ -274,7 +274,7 @@ async def test_a_crash_after_the_creation_of_a_job_starts_no_second_one(play: Pl
     await play(story)
 
 
-async def test_a_schedule_that_cannot_be_read_is_said_and_what_ran_stays(play: Play) -> None:
+async def test_an_invalid_schedule_is_reported_and_existing_jobs_stay(play: Play) -> None:
     async def story(stage: Stage) -> None:
         stage.now += timedelta(hours=1)
         await stage.reconcile()
@@ -289,7 +289,7 @@ async def test_a_schedule_that_cannot_be_read_is_said_and_what_ran_stays(play: P
     await play(story)
 
 
-async def test_an_object_that_is_gone_needs_nothing(play: Play) -> None:
+async def test_a_deleted_object_needs_nothing(play: Play) -> None:
     async def story(stage: Stage) -> None:
         await stage.client.delete(Backup, stage.key)
         assert await stage.reconcile() == 0

@@ -1,7 +1,7 @@
-"""The database server: a session, and the users in it. Nothing of Kubernetes is in here.
+"""The database server: a session, and its users. This module is independent of Kubernetes.
 
-CouchDB keeps a user as a document of the database `_users`. A change names the revision
-that was read, so that a change of another client in between is refused and not lost.
+CouchDB stores a user as a document of the database `_users`. A change names the revision
+that was read, so that it is refused if another client changed the user in between.
 https://docs.couchdb.org/en/stable/intro/security.html
 """
 
@@ -27,7 +27,7 @@ class DatabaseError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the server is, and who the operator is there."""
+    """The address of the server, and the operator's credentials there."""
 
     url: str
     name: str
@@ -37,8 +37,8 @@ class Settings:
 class CouchDB:
     """One session for the whole process: opened before the controllers, closed after them.
 
-    It is a context of the manager. The session is a cookie, which CouchDB renews; when it is
-    missing or has ended, for example since the server was restarted, the next request opens one.
+    It is a context of the manager. The session is a cookie, which CouchDB renews; if it is
+    missing or has expired, for example after a restart of the server, the next request opens one.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -62,25 +62,25 @@ class CouchDB:
             self._http = None
 
     async def user(self, name: str) -> dict[str, Any] | None:
-        """The document of a user, or None."""
+        """Return the document of a user, or None."""
         status, found = await self._ask("GET", _path(name))
         if status == 404:
             return None
         return _checked(status, found)
 
     async def put(self, document: Mapping[str, Any]) -> None:
-        """Create a user, or change the one of the revision `_rev`."""
+        """Create a user, or change the one with the revision `_rev`."""
         status, said = await self._ask("PUT", _path(document["name"]), json=dict(document))
         _checked(status, said)
 
     async def delete(self, name: str, revision: str) -> None:
-        """Delete the user of this revision; one that is gone is fine."""
+        """Delete the user with this revision; a missing one is accepted."""
         status, said = await self._ask("DELETE", _path(name), params={"rev": revision})
         if status != 404:
             _checked(status, said)
 
     async def _open(self) -> None:
-        """Open the session; when the server is not there, the first request does."""
+        """Open the session; if the server is not reachable, the first request does it."""
         try:
             await self._log_in()
         except DatabaseError as error:
@@ -93,13 +93,13 @@ class CouchDB:
         self._logins += 1
 
     async def _ask(self, method: str, path: str, **more: Any) -> tuple[int, dict[str, Any]]:
-        """A request within the session; with a new one, once, when the old one has ended."""
+        """Send a request within the session; if it has expired, retry once with a new one."""
         logins = self._logins
         status, said = await self._send(method, path, **more)
         if status != 401:
             return status, said
         async with self._login:
-            if logins == self._logins:  # of many requests that were refused, one logs in
+            if logins == self._logins:  # of many refused requests, one logs in
                 await self._log_in()
         return await self._send(method, path, **more)
 

@@ -1,6 +1,6 @@
-"""What the operator decides: what a user's document shall say, and what the status says.
+"""The decisions of the operator: the document of a user, and the contents of the status.
 
-Functions of values; neither a cluster nor a database is needed to try them.
+Functions of values; tests need neither a cluster nor a database.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ SECRET = GVK(group="", version="v1", kind="Secret")
 FINALIZER = "couchdb.example.com/user"
 READY = "Ready"
 
-# Fields of ours in the document: CouchDB keeps what it does not know.
+# The operator's own fields in the document: CouchDB keeps unknown fields.
 OWNER, PASSWORD_VERSION = "kubernetes_owner", "kubernetes_password"
 
 
 class NotReady(Exception):
-    """What keeps a user from being as wanted; `reason` is that of the condition."""
+    """Why a user is not in the desired state; `reason` is that of the condition."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -33,10 +33,10 @@ class NotReady(Exception):
 def document_for(
     user: DatabaseUser, secret: Manifest | None, found: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """The document to write; None when the one that was found is as wanted.
+    """Return the document to write, or None if the existing one is in the desired state.
 
-    CouchDB shows no passwords. Which version of the Secret was set is therefore part of the
-    document: the world is compared with what is wanted, and nothing is remembered elsewhere.
+    CouchDB does not return passwords. The version of the Secret is therefore stored in the
+    document: the actual state is compared with the desired one, and nothing is stored elsewhere.
     Raises `NotReady`.
     """
     if found is not None and found.get(OWNER) != user.metadata.uid:
@@ -64,7 +64,7 @@ def document_for(
 
 
 def status_from(user: DatabaseUser, problem: NotReady | None, now: str) -> DatabaseUserStatus:
-    """The new status; a condition that says the same keeps its time."""
+    """Return the new status; an unchanged condition keeps its time."""
     old = user.status or DatabaseUserStatus()
     found = [one.model_dump(by_alias=True, exclude_unset=True) for one in old.conditions]
     new = conditions.condition(
@@ -82,7 +82,7 @@ def status_from(user: DatabaseUser, problem: NotReady | None, now: str) -> Datab
 
 
 def _password(user: DatabaseUser, secret: Manifest | None) -> tuple[str, str]:
-    """The password and the version of its Secret; messages never contain it."""
+    """Return the password and the version of its Secret; messages never contain it."""
     where = f"the key `{user.spec.password.key}` of the Secret `{user.spec.password.name}`"
     data = objects.mapping((secret or {}).get("data"))
     encoded = data.get(user.spec.password.key)

@@ -1,7 +1,7 @@
 """What runs in this operator: its controllers, what they watch, and its webhooks.
 
-`olmkit create api` and `olmkit create webhook` add theirs here; what stands here
-already is kept.
+`olmkit create api` and `olmkit create webhook` add controllers and webhooks here,
+and keep the existing ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers
         ControllerBuilder()
         .named("databaseuser")
         .watches_for(DatabaseUser, GENERATION_CHANGED)
-        # Only metadata: passwords are read when they are needed, and not held.
+        # Only metadata: passwords are read on demand, and not cached.
         .watches(SECRET, users_of_secrets(manager), metadata_only=True)
         .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
         .build(
@@ -70,7 +70,7 @@ def _secret_name(user: Snapshot) -> list[str]:
 
 
 def settings(environment: Mapping[str, str]) -> Settings:
-    """Where the database is; what is missing ends the process with its name."""
+    """Return the address of the database; a missing variable ends the process with its name."""
     names = ("COUCHDB_URL", "COUCHDB_USER", "COUCHDB_PASSWORD")
     missing = [name for name in names if not environment.get(name)]
     if missing:

@@ -11,7 +11,7 @@ from aiohttp import web
 
 
 class SmallCouchDB:
-    """Answers as CouchDB does; `sessions` and `users` can be looked at and changed by a test."""
+    """Answers as CouchDB does; tests can read and change `sessions` and `users`."""
 
     def __init__(self, name: str, password: str) -> None:
         self.url = ""

@@ -1,4 +1,4 @@
-"""`DatabaseUser` objects, their Secrets and a database; on a small API server and a real one."""
+"""`DatabaseUser` objects, their Secrets and a database; on the double and a real API server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACCOUNT = {"COUCHDB_USER": "operator", "COUCHDB_PASSWORD": "of-the-operator"}
 
 @dataclass
 class Stage:
-    """One user, its Secret, the database, and the operator, which runs."""
+    """One user, its Secret, the database, and the running operator."""
 
     client: Client
     database: SmallCouchDB
@@ -83,13 +83,13 @@ Play = Callable[[Story], Awaitable[None]]
 
 @pytest.fixture
 def play(each_server: ApiServer | ControlPlane, kube_client: Client) -> Play:
-    """Plays a story on the double and on a real server."""
-    del each_server  # the client is one of it
+    """Runs a test on the double and on a real server."""
+    del each_server  # the client is one of them
     return lambda story: played(kube_client, story)
 
 
 async def played(client: Client, story: Story) -> None:
-    """A story next to the whole operator; in the end it stops, and its session with it."""
+    """Run a test with the whole operator; at its end the operator and its session end."""
     database = SmallCouchDB("operator", "of-the-operator")
     async with database.serving():
         manager = Manager(client.cluster, name="couchdb-users", cache_settings=wiring.CACHE)
@@ -131,7 +131,7 @@ async def has_roles(stage: Stage, roles: list[str]) -> bool:
     return stage.document is not None and stage.document["roles"] == roles
 
 
-async def test_a_password_that_comes_later_or_changes_is_set(play: Play) -> None:
+async def test_a_later_or_changed_password_is_set(play: Play) -> None:
     async def story(stage: Stage) -> None:
         await stage.create()
         await stage.until_ready_is("False", "NoPassword")
@@ -172,7 +172,7 @@ async def test_a_role_of_the_database_is_refused(play: Play) -> None:
     await play(story)
 
 
-async def test_a_session_that_ended_is_opened_again(play: Play) -> None:
+async def test_an_expired_session_is_opened_again(play: Play) -> None:
     async def story(stage: Stage) -> None:
         await stage.set_password("first")
         await stage.create()
@@ -185,7 +185,7 @@ async def test_a_session_that_ended_is_opened_again(play: Play) -> None:
     await play(story)
 
 
-async def test_a_database_that_is_down_is_said_and_tried_again(play: Play) -> None:
+async def test_an_unreachable_database_is_reported_and_retried(play: Play) -> None:
     async def story(stage: Stage) -> None:
         await stage.set_password("first")
         stage.database.is_down = True
@@ -214,7 +214,7 @@ async def test_an_object_waits_until_its_user_is_deleted(play: Play) -> None:
     await play(story)
 
 
-async def test_what_is_used_is_what_the_role_grants(
+async def test_used_permissions_are_those_of_the_role(
     api_server: ApiServer, kube_client: Client
 ) -> None:
     async def story(stage: Stage) -> None:

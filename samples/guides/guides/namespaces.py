@@ -1,4 +1,4 @@
-"""Watches some namespaces, and one kind in a further one: each Greeting has the text of all."""
+"""Watches some namespaces, and one kind in another one: each Greeting has the text of all."""
 
 # +groupName=guides.example.com
 # +versionName=v1

@@ -131,6 +131,6 @@ async def test_each_shard_serves_its_tenants(
     await until(is_moved)
 
 
-def test_a_number_of_shards_that_is_none_is_refused() -> None:
+def test_an_invalid_number_of_shards_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="SHARDS"):
         shards.operator({"SHARDS": "many"})

@@ -170,7 +170,7 @@ def maker(
 
 @pytest.fixture
 def objects(cluster: Any, namespace: str, eventually: Eventually) -> Iterator[Objects]:
-    """A namespace for objects, besides that of the operator."""
+    """A namespace for objects, next to that of the operator."""
     name = f"{namespace}-objects"
     cluster.kubectl("create", "namespace", name)
     yield Objects(cluster, name, eventually)

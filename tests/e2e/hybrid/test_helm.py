@@ -249,7 +249,7 @@ def test_a_release_follows_its_object(run: Callable[[Callable[[Rig], Any]], None
         assert "hidden-word-1" not in str(owner["status"])
         assert "one-config" in owner["status"]["deployedRelease"]["manifest"]
 
-        # A changed or deleted child is restored; additions of others are kept.
+        # A changed or deleted child is restored; other additions are kept.
         await rig.change(CONFIG, "one-config", {"data": {"size": "9", "extra": "kept"}})
         data = {"size": "1", "origin": "override", "extra": "kept"}
 

@@ -1,7 +1,7 @@
-"""The kind `Memcached`, in the words of other kinds that scale.
+"""The kind `Memcached`, with the field names of other scalable kinds.
 
-The operator works with v1alpha1, which is stored; `memcached_operator.conversions` says how one
-becomes the other.
+The operator works with v1alpha1, which is stored; `memcached_operator.conversions` converts
+between both.
 """
 
 from typing import Annotated, ClassVar

@@ -1,8 +1,8 @@
 """Starts the Jobs of each `Backup`, and removes old ones: read, decide, act.
 
-What is decided is in `decisions` and `schedule`. A Job is started once and never changed,
-so it is created and not applied. Its name is made of the time of the schedule: when the
-operator ends between the creation and the write of the status, the next pass meets the
+The decisions are in `decisions` and `schedule`. A Job is started once and never changed,
+so it is created and not applied. Its name contains the time of the schedule: if the
+operator ends between the creation and the write of the status, the next pass finds the
 same Job and does not start a second one.
 """
 
@@ -48,7 +48,7 @@ def utc_now() -> datetime:
 
 
 class BackupReconciler:
-    """Does for one Backup what is due now; `now` tells the time in UTC."""
+    """Does what is due now for one Backup; `now` returns the time in UTC."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class BackupReconciler:
 
     async def reconcile(self, request: Request) -> Result:
         """Compare the actual with the desired state, and act. This must be idempotent."""
-        # Fresh: the status holds until when the schedule is done with.
+        # Fresh: the status has the time until which the schedule is processed.
         backup = await self._client.get(Backup, request, fresh=True)
         if backup is None or backup.metadata.deletion_timestamp:
-            return Result()  # what it owns goes with it
+            return Result()  # its dependents are deleted with it
         now = self._now()
         try:
             schedule = Schedule.parse(backup.spec.schedule, backup.spec.time_zone)
@@ -102,7 +102,7 @@ class BackupReconciler:
         return Result(requeue_after=max(1.0, (what.next - now).total_seconds()))
 
     def _without_missed(self, backup: Backup, what: Due) -> Due:
-        """A suspended schedule lets its times pass; a backup that is too late is reported."""
+        """A suspended schedule skips its times; a backup that is too late is reported."""
         if backup.spec.suspend and what.start is not None:
             return Due(start=None, missed=what.start, next=what.next)
         if what.missed is not None and not backup.spec.suspend:
@@ -116,7 +116,7 @@ class BackupReconciler:
         return what
 
     async def _jobs(self, backup: Backup) -> list[Manifest]:
-        """The Jobs that this Backup controls."""
+        """Return the Jobs that this Backup controls."""
         found = await self._client.list(
             JOB,
             namespace=backup.metadata.namespace,
@@ -126,7 +126,7 @@ class BackupReconciler:
         return [job for job in found if owners.is_controlled_by(job, owner)]
 
     async def _make_room(self, backup: Backup, jobs: list[Manifest]) -> list[Manifest]:
-        """The Jobs that stay when a new one is due."""
+        """Return the Jobs that stay when a new one is due."""
         if backup.spec.concurrency_policy != "Replace":
             return jobs
         for job in Runs.of(jobs).active:
@@ -137,7 +137,7 @@ class BackupReconciler:
         return [*ended.successful, *ended.failed]
 
     async def _start(self, backup: Backup, at: datetime) -> Manifest:
-        """Create the Job of a time; the one that is there where the cache was behind."""
+        """Create the Job of a time, or return the existing one that the cache did not have."""
         wanted = decisions.job_for(backup, at)
         owner = backup.to_manifest()
         owners.set_controller_reference(owner, wanted)

@@ -1,7 +1,7 @@
 """Keeps a user in the database for each `DatabaseUser`: read, decide, act.
 
-The finalizer is stored before anything is made in the database, and removed after the user
-is deleted there. A user of that name that another owner has is neither changed nor deleted.
+The finalizer is stored before anything is created in the database, and removed after the user
+is deleted there. A user with that name that has another owner is neither changed nor deleted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LOOK_AGAIN = 300.0
 
 
 class DatabaseUserReconciler:
-    """Makes one user so; `now` tells the time as RFC 3339 in whole seconds."""
+    """Keeps one user in the desired state; `now` returns the time as RFC 3339 in whole seconds."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class DatabaseUserReconciler:
         user = await self._with_finalizer(user)
         try:
             await self._make_so(user)
-        except NotReady as problem:  # it waits for people, whose changes wake us
+        except NotReady as problem:  # a user must change something, which triggers a pass
             await self._say(user, problem)
         except DatabaseError as error:
             await self._say(user, NotReady("DatabaseUnavailable", str(error)))
-            raise  # again after a pause that grows
+            raise  # again after a growing delay
         else:
             await self._say(user, None)
         return Result(requeue_after=_LOOK_AGAIN)
@@ -84,7 +84,7 @@ class DatabaseUserReconciler:
         self._recorder.event(user, NORMAL, reason, "Write", note)
 
     async def _with_finalizer(self, user: DatabaseUser) -> DatabaseUser:
-        """The object with our finalizer, stored before the database is changed."""
+        """Return the object with the finalizer, stored before the database is changed."""
         if FINALIZER in user.metadata.finalizers:
             return user
         kept = user.model_copy(deep=True)
@@ -92,7 +92,7 @@ class DatabaseUserReconciler:
         return await self._client.patch(user, kept, locked=True)
 
     async def _remove(self, user: DatabaseUser) -> None:
-        """Delete the user in the database, and let the object go."""
+        """Delete the user in the database, and remove the finalizer."""
         if FINALIZER not in user.metadata.finalizers:
             return
         try:
@@ -110,7 +110,7 @@ class DatabaseUserReconciler:
             return
 
     async def _say(self, user: DatabaseUser, problem: NotReady | None) -> None:
-        """Write the status; an event tells of a problem that is new."""
+        """Write the status; a new problem is also an event."""
         status = decisions.status_from(user, problem, self._now())
         if problem is not None and (user.status is None or status != user.status):
             self._recorder.event(user, WARNING, problem.reason, "Write", str(problem))

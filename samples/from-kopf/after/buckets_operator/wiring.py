@@ -1,7 +1,7 @@
 """What runs in this operator: its controllers, what they watch, and its webhooks.
 
-`olmkit create api` and `olmkit create webhook` add theirs here; what stands here
-already is kept.
+`olmkit create api` and `olmkit create webhook` add controllers and webhooks here,
+and keep the existing ones.
 """
 
 from __future__ import annotations

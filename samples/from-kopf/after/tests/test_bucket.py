@@ -1,4 +1,4 @@
-"""Tests of `Bucket` objects on a small API server on loopback."""
+"""Tests of `Bucket` objects on the API server double."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Play = Callable[[Manifest, Story], Awaitable[None]]
 
 @pytest.fixture
 def play(kube_client: Client) -> Play:
-    """Plays a story about one bucket, whose metadata the test adds to."""
+    """Runs a test about one bucket, to whose metadata the test adds."""
 
     async def played(metadata: Manifest, story: Story) -> None:
         shelf = Shelf()
@@ -56,7 +56,7 @@ def play(kube_client: Client) -> Play:
     return played
 
 
-async def test_a_bucket_is_made_and_removed(play: Play) -> None:
+async def test_a_bucket_is_created_and_removed(play: Play) -> None:
     async def story(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
         await reconciler.reconcile(ONE)
         assert shelf.sizes == {"default.one": 3}
@@ -72,7 +72,7 @@ async def test_a_bucket_is_made_and_removed(play: Play) -> None:
     await play({}, story)
 
 
-async def test_what_kopf_wrote_is_taken_off(play: Play) -> None:
+async def test_data_of_kopf_is_removed(play: Play) -> None:
     async def story(client: Client, reconciler: BucketReconciler, _: Shelf) -> None:
         await reconciler.reconcile(ONE)
         bucket = await client.require(Bucket, ONE)
@@ -106,7 +106,7 @@ async def test_an_object_stays_until_its_bucket_is_removed(play: Play) -> None:
     await play({}, story)
 
 
-async def test_a_full_store_is_not_tried_again(play: Play) -> None:
+async def test_a_full_store_is_not_retried(play: Play) -> None:
     async def story(_: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
         shelf.error = StoreFull("the store is full")
         with pytest.raises(TerminalError):

@@ -1,4 +1,4 @@
-"""What the operator does about each `Bucket`: one function where kopf had four handlers."""
+"""The reconciler of each `Bucket`: one function where kopf had four handlers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KOPF_ANNOTATION = "kopf.zalando.org/last-handled-configuration"
 
 
 class BucketReconciler:
-    """Makes one bucket so."""
+    """Keeps one bucket in the desired state."""
 
     def __init__(self, client: Client, store: Store) -> None:
         self._client = client
