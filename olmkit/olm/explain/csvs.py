@@ -42,6 +42,8 @@ def explain_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     if finding is None or finding.readiness is Readiness.WAITING:
         finding = _explain_reinstalls(csv) or finding
     if finding is None:
+        finding = _explain_unrecorded(snapshot, csv)
+    if finding is None:
         words = explanation.first_line(kinds.message(csv))
         finding = Diagnosis(
             cause="csv-failed" if phase == "Failed" else "csv-not-ready",
@@ -51,6 +53,21 @@ def explain_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
             readiness=Readiness.STUCK if phase == "Failed" else Readiness.WAITING,
         )
     return finding.under(top)
+
+
+def _explain_unrecorded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
+    """Explain a CSV that waits for a Deployment which is available, in any phase."""
+    waiting = forms.WAITING_FOR_DEPLOYMENT.search(kinds.message(csv))
+    if waiting is None:
+        return None
+    if kinds.condition(snapshot.deployment(waiting["name"]), "Available") is None:
+        return None
+    return Diagnosis(
+        cause="csv-not-ready",
+        message=f"the Deployment `{waiting['name']}` of `{objects.name(csv)}` is available; OLM "
+        "has not recorded it yet",
+        readiness=Readiness.WAITING,
+    )
 
 
 def _explain_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:

@@ -116,6 +116,9 @@ REFUSED_CRDS: Final[Mapping[str, RefusedCrd]] = {
     ),
 }
 
+# A ClusterServiceVersion whose Deployment was not available when OLM last looked.
+WAITING_FOR_DEPLOYMENT: Final = re.compile(r"waiting for deployment (?P<name>\S+) to become ready")
+
 # A ClusterServiceVersion whose `minKubeVersion` is later than the cluster's version.
 TOO_OLD: Final = re.compile(
     r"minKubeVersion \((?P<least>[^)]+)\) > server version \((?P<found>[^)]+)\)"

@@ -249,6 +249,27 @@ def test_a_crd_of_the_previous_version_exists(phase: str, message: str) -> None:
     assert found.message.startswith(message)
 
 
+@pytest.mark.parametrize("phase", ["Failed", "Pending", "Installing"])
+@pytest.mark.parametrize("is_available", [True, False])
+def test_a_deployment_that_is_available_again_is_waited_for(
+    phase: str, *, is_available: bool
+) -> None:
+    waits = csv(phase)
+    waits["status"]["message"] = (
+        'installing: waiting for deployment d to become ready: deployment "d" not available: '
+        "Deployment does not have minimum availability."
+    )
+    seen = ClusterState(namespace="apps", deployments=(available(),) if is_available else ())
+
+    found = csvs.explain_csv(seen, waits)
+
+    assert found is not None
+    said = "the Deployment `d` of `cache.v1.0.0` is available; OLM has not recorded it yet"
+    assert (found.message == said) is is_available
+    if is_available:
+        assert found.readiness is Readiness.WAITING
+
+
 @pytest.mark.parametrize("role", ["owned", "required"])
 def test_a_crd_that_is_not_served_yet_is_waited_for(role: str) -> None:
     pending = csv("Pending", customresourcedefinitions={role: [{"name": "a"}]})
