@@ -125,6 +125,21 @@ def column_path_unknown(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(f"`{path}` is not in the schema", at=crd.at(*keys))
 
 
+@rule("CRD027", "schema-bound", severity=Severity.WARNING, suite=SOUND_SUITE)
+def schema_bound(bundle: Bundle) -> Iterator[Finding]:
+    """A bound of a number does not fit its type or format.
+
+    Why: the API server rejects each object that sets the field. For `int32` and `float`, it
+    does so since Kubernetes 1.36. An example is an unsigned number with `format: int32` and
+    `maximum: 4294967295`.
+
+    Fix: change the format, for example to `int64`, or correct the bound.
+    """
+    yield from _problems(
+        bundle, SchemaFault.BOUND, hint="change `format`, for example to `int64`, or the bound"
+    )
+
+
 def schemas(
     bundle: Bundle,
 ) -> Iterator[tuple[CustomResourceDefinition, Keys, Mapping[str, Any]]]:

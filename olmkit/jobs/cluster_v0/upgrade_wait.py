@@ -18,7 +18,7 @@ from olmkit.jobs.cluster_v0 import upgrade_plan
 from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm import kinds
+from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import catalogs, explanation, unpacking
 from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
@@ -101,7 +101,7 @@ class UpgradeWatch:
         """Explain why OLM has not chosen the requested or offered version yet."""
         source = upgrade_plan.source_of(seen, subscription)
         if wanted and upgrade_plan.is_outdated(seen, source, self._plan.pinned):
-            return _explain_outdated_catalog(source or {}, wanted)
+            return _explain_outdated_catalog(source or {}, self._options.package, wanted)
         found = explain(seen, self._options.package, target=wanted)
         if not wanted and found.is_ready:
             ailing = None if source is None else catalogs.explain_catalog(seen, source)
@@ -223,7 +223,7 @@ def _is_working(seen: ClusterState, subscription: Manifest, *, is_known: bool) -
     )
 
 
-def _explain_outdated_catalog(source: Manifest, expected: str) -> Explanation:
+def _explain_outdated_catalog(source: Manifest, package: str, expected: str) -> Explanation:
     name, place = objects.name(source), objects.namespace(source)
     every = upgrade_plan.poll_interval(source)
     image = text(kinds.spec(source).get("image"))
@@ -241,7 +241,8 @@ def _explain_outdated_catalog(source: Manifest, expected: str) -> Explanation:
         readiness=Readiness.BLOCKED,
         cause="catalog-outdated",
         message=f"{message}, and OLM does not check for newer images",
-        hint=f"delete the pod: `kubectl delete pod -n {place} -l {kinds.CATALOG_LABEL}={name}`; "
-        "install with `--poll` to let OLM check",
+        hint=f"run `olmkit upgrade {package} -n {place} --catalog {image}`, which replaces the pod"
+        if install_objects.is_ours(source)
+        else f"delete the pod: `kubectl delete pod -n {place} -l {kinds.CATALOG_LABEL}={name}`",
         origin=FaultOrigin.WORLD,
     )

@@ -31,6 +31,7 @@ class SchemaFault(Enum):
     STRUCTURE = "the API server refuses the schema"
     REQUIRED = "a required field is not among the properties"
     EMPTY = "no value fits the schema"
+    BOUND = "a bound does not fit the type or the format: the API server refuses each value"
 
 
 class SchemaProblem(NamedTuple):
@@ -128,6 +129,7 @@ def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[
         if "required" in node:
             yield from _required_fields(node, at, is_root=chain is None)
         yield from _limits(node, at)
+        yield from _unfit_bounds(node, at)
         if structural:
             yield from _structure(node, at, chain is None)
         _push(node, chain, depth, stack)
@@ -220,6 +222,40 @@ def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
         elif bottom == top and (below.get("exclusiveMinimum") or above.get("exclusiveMaximum")):
             words = f"`{low}` and `{high}` are both {top}, which is excluded"
             yield SchemaProblem(SchemaFault.EMPTY, (*keys, high), words)
+
+
+_RANGES: Mapping[tuple[str, str], tuple[float, float]] = {
+    ("integer", "int32"): (-(2**31), 2**31 - 1),
+    ("number", "float"): (-3.4028234663852886e38, 3.4028234663852886e38),
+}
+
+
+def _unfit_bounds(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
+    """Yield bounds that are not values of the type and the format.
+
+    The API server reads them as 64-bit floating-point numbers, and checks them with each value.
+    """
+    kind, format_ = node.get("type"), node.get("format")
+    if kind not in ("integer", "number"):
+        return
+    given = _RANGES.get((kind, format_)) if isinstance(format_, str) else None
+    for key in ("minimum", "maximum", "multipleOf"):
+        bound = node.get(key)
+        if not isinstance(bound, int | float) or isinstance(bound, bool):
+            continue
+        if kind == "integer" and not _is_int64(bound):
+            words = f"`{key}` {bound} is not a whole number of 64 bits"
+            yield SchemaProblem(SchemaFault.BOUND, (*at, key), words)
+        elif given is not None and not given[0] <= bound <= given[1]:
+            words = f"`{key}` {bound} is not a number of `format: {format_}`"
+            yield SchemaProblem(SchemaFault.BOUND, (*at, key), words)
+
+
+def _is_int64(bound: float) -> bool:
+    if not -(2**63) <= bound < 2**63:
+        return False
+    number = float(bound)
+    return number.is_integer() and number < 2**63
 
 
 def _is_number(value: Any) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import upgrade_plan, upgrade_wait
 from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions
+from olmkit.olm import install_objects
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Explanation, Readiness
 
@@ -150,3 +151,19 @@ def test_a_changed_catalog_is_read_when_its_pod_or_connection_is_new(
     old["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 
     assert upgrade_wait.is_read(source, [new, old], field, reference) is is_read
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_an_outdated_catalog_has_a_command_that_replaces_its_pod(*, is_ours: bool) -> None:
+    source = made("CatalogSource", "shelf", spec={"image": "r/shelf:latest"})
+    if is_ours:
+        source["metadata"]["labels"] = dict(install_objects.OURS)
+
+    found = upgrade_wait._explain_outdated_catalog(source, "cache", "cache.v3")  # noqa: SLF001
+
+    assert found.readiness is Readiness.BLOCKED
+    assert found.hint == (
+        "run `olmkit upgrade cache -n apps --catalog r/shelf:latest`, which replaces the pod"
+        if is_ours
+        else "delete the pod: `kubectl delete pod -n apps -l olm.catalogSource=shelf`"
+    )

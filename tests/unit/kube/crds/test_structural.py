@@ -57,7 +57,7 @@ def _ruled(rule: str, **more: Any) -> Any:
         {"x-kubernetes-preserve-unknown-fields": True},
         {"type": "object", "additionalProperties": {"type": "string"}},
         {"type": "object", "x-kubernetes-validations": [{"rule": "self.a > 1"}]},
-        {"type": "integer", "minimum": 1.5, "default": 2.0, "nullable": True},
+        {"type": "integer", "minimum": 1, "default": 2.0, "nullable": True},
         {"type": "object", "properties": {"b": {"type": "string"}}, "oneOf": [{"required": ["b"]}]},
         {"type": "string", "description": None},
     ],
@@ -233,6 +233,33 @@ def test_limits_without_a_value_between_them_are_reported(field: Any, words: str
 
     assert fault is SchemaFault.EMPTY
     assert words in message
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ({"format": "int32", "maximum": 4294967295}, "`maximum` 4294967295 is not a number of"),
+        ({"format": "int32", "minimum": -4294967295}, "`minimum` -4294967295 is not a number of"),
+        ({"format": "int32", "multipleOf": 4294967296}, "`multipleOf` 4294967296 is not a"),
+        ({"format": "int32", "maximum": 2147483648}, "`format: int32`"),
+        ({"maximum": 9223372036854775807}, "is not a whole number of 64 bits"),
+        ({"maximum": 18446744073709551615}, "is not a whole number of 64 bits"),
+        ({"maximum": 10**400}, "is not a whole number of 64 bits"),
+        ({"minimum": 0.5}, "`minimum` 0.5 is not a whole number of 64 bits"),
+        ({"type": "number", "format": "float", "maximum": 1.0e300}, "`format: float`"),
+        ({"format": "uint32", "maximum": 4294967295}, ""),
+        ({"format": "int32", "maximum": 2147483647}, ""),
+        ({"format": "int64", "maximum": 4294967295}, ""),
+        ({"type": "number", "format": "int32", "maximum": 4294967295}, ""),
+        ({"type": "number", "maximum": 0.5}, ""),
+    ],
+)
+def test_bounds_fit_the_type_and_the_format(field: Any, words: str) -> None:
+    """The same as in kube-apiserver 1.36, which refuses each value of these fields."""
+    found = _check({"type": "integer", **field})
+
+    assert [fault for fault, _ in found] == ([SchemaFault.BOUND] if words else [])
+    assert words in " ".join(message for _, message in found)
 
 
 def test_limits_can_be_equal() -> None:
