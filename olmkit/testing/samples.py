@@ -23,6 +23,7 @@ from aiohttp import web
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.edges import paths
+from olmkit.kube.api import AlreadyExists
 from olmkit.kube.objects import Manifest
 from olmkit.testing import installing, rbac
 from olmkit.testing.apiserver.kinds.built_in_kinds import BUILT_IN
@@ -81,6 +82,8 @@ async def _run(config: Path, command: Sequence[str]) -> int:
                 if kind.namespaced:
                     sample["metadata"].setdefault("namespace", _NAMESPACE)
                 await client.create(sample)
+            except AlreadyExists:
+                continue  # the same object in another version, which needs a conversion
             except OlmkitError as error:
                 raise ConfigurationError(f"`{path}`: {error.message}", error.hint) from error
         before = {(plural, name) for plural, _, name in _listed(server)}

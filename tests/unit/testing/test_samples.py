@@ -112,6 +112,14 @@ def test_a_program_finds_samples_and_gets_only_what_bound_roles_grant(
     assert "does not grant: create configmaps in namespace `default`" in err
 
 
+def test_a_sample_of_another_version_is_the_same_object(
+    config: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (config / "samples/toy_v2.yaml").write_text(SAMPLE.replace("size: 2", "size: 3"))
+    assert samples.main([str(config), sys.executable, "-c", PROGRAM]) == 5
+    assert "toys ['bear']" in capfd.readouterr().out
+
+
 def test_without_bindings_everything_is_granted(
     config: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
