@@ -159,7 +159,7 @@ def _listed(server: ApiServer) -> Iterator[tuple[str, str, str]]:
 class _Server(ApiServer):
     """Sets defaults that waiting programs read, and the status of workloads, as if pods ran."""
 
-    def _keep(
+    def store(
         self,
         collection: Collection,
         manifest: Manifest,
@@ -169,13 +169,13 @@ class _Server(ApiServer):
     ) -> Manifest:
         plural = str(collection.resource)
         if plural not in _WORKLOADS:
-            return super()._keep(collection, manifest, old, dry_run=dry_run)
+            return super().store(collection, manifest, old, dry_run=dry_run)
         spec = {**_WORKLOADS[plural], **(manifest.get("spec") or {})}
-        new = super()._keep(collection, {**manifest, "spec": spec}, old, dry_run=dry_run)
+        new = super().store(collection, {**manifest, "spec": spec}, old, dry_run=dry_run)
         status = _ready(plural, new, self.now())
         if dry_run or new.get("status") == status:
             return new
-        return super()._keep(collection, {**new, "status": status}, new)
+        return super().store(collection, {**new, "status": status}, new)
 
 
 def _ready(plural: str, workload: Manifest, now: str) -> Mapping[str, Any]:

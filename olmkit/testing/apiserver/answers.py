@@ -13,6 +13,7 @@ from olmkit.testing.apiserver.kinds import collection as api_collection
 from olmkit.testing.apiserver.kinds.collection import Collection
 from olmkit.testing.apiserver.ownership import FieldConflict, Manager
 from olmkit.testing.apiserver.refusals import Refusal
+from olmkit.testing.apiserver.rules import Manner
 
 
 def wants_metadata(request: web.Request) -> bool:
@@ -152,3 +153,37 @@ def field_conflicts(conflicts: Sequence[FieldConflict], version: str) -> Refusal
             for who in dict.fromkeys(who for who, _ in named)
         )
     return Refusal(409, "Conflict", words, details={"causes": causes})
+
+
+def shown(collection: Collection, manifest: Manifest, now: str) -> Manifest:
+    """Return an object for a response, with its managed fields."""
+    found = collection.shown(manifest)
+    owners = collection.storage.owners.get(api_collection.key_of(found))
+    if owners is not None:
+        fields = owners.managed_fields(collection.resource.api_version, now)
+        if fields:
+            found["metadata"]["managedFields"] = fields
+    return found
+
+
+def answer(
+    request: web.Request,
+    collection: Collection,
+    manifest: Manifest,
+    now: str,
+    subresource: str = "",
+    *,
+    status: int = 200,
+    manner: Manner | None = None,
+) -> web.Response:
+    """Return the response with an object, a part of it, or its scale."""
+    value = shown(collection, manifest, now)
+    if subresource == "scale":
+        value = scale_of(collection, value)
+    elif wants_metadata(request):
+        value = partial(value)
+    response = web.json_response(value, status=status)
+    for words in manner.warnings if manner is not None else ():
+        quoted = words.replace("\\", "\\\\").replace('"', '\\"')
+        response.headers.add("Warning", f'299 - "{quoted}"')
+    return response

@@ -383,3 +383,11 @@ _BUILT_IN: Mapping[str, Callable[[Manifest], list[FieldCause]]] = {
     "leases": _lease,
     "events": _event,
 }
+
+
+def present(collection: Collection, key: Key) -> Manifest:
+    """Return an object of the collection; raise a `Refusal` if it does not exist."""
+    found = collection.objects.get(key)
+    if found is None:
+        raise refusals.not_found(collection.resource, key[1])
+    return found

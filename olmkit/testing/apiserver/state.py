@@ -49,17 +49,17 @@ class ApiState:
             metadata.setdefault("namespace", "default")
             self._have_namespace(metadata["namespace"])
         old = collection.objects.get(api_collection.key_of(manifest))
-        return copy.deepcopy(self._keep(collection, manifest, old))
+        return copy.deepcopy(self.store(collection, manifest, old))
 
     def _have_namespace(self, name: str) -> None:
         """Create the namespace of an object if namespaces are served."""
         known = self.collections.get(namespaces.PATH)
         if known is not None and ("", name) not in known.objects:
-            self._keep(known, {"metadata": {"name": name}}, None)
+            self.store(known, {"metadata": {"name": name}}, None)
 
     def remove(self, plural: str, name: str, namespace: str = "default") -> None:
         """Remove an object regardless of its finalizers."""
-        self._drop(self._collection(plural), (namespace, name))
+        self.drop(self._collection(plural), (namespace, name))
 
     def end_watches(self) -> None:
         """Close every watch, as a restarting server does."""
@@ -98,7 +98,7 @@ class ApiState:
             raise KeyError(f"the server has no `{plural}`")
         return min(found, key=lambda one: bool(one.type))
 
-    def _end(
+    def delete(
         self,
         collection: Collection,
         key: Key,
@@ -115,16 +115,16 @@ class ApiState:
             finalizers = []
         if not finalizers and not grace:
             if not dry_run:
-                self._drop(collection, key, orphan=policy == "Orphan")
+                self.drop(collection, key, orphan=policy == "Orphan")
             return None
         new = copy.deepcopy(old)
         if finalizers:
             new["metadata"]["finalizers"] = finalizers
         new["metadata"].setdefault("deletionTimestamp", self.now())
         new["metadata"]["deletionGracePeriodSeconds"] = grace
-        return self._keep(collection, new, old, dry_run=dry_run)
+        return self.store(collection, new, old, dry_run=dry_run)
 
-    def _keep(
+    def store(
         self,
         collection: Collection,
         manifest: Manifest,
@@ -167,13 +167,13 @@ class ApiState:
         is_held = is_held or namespaces.is_kind(collection)  # until a controller has emptied it
         if metadata.get("deletionTimestamp") and not is_held and old is not None:
             self.version -= 1
-            self._drop(collection, key)
+            self.drop(collection, key)
             return new
         collection.objects[key] = new
         collection.storage.record(Change(version, old, new))
         return new
 
-    def _drop(self, collection: Collection, key: Key, *, orphan: bool = False) -> None:
+    def drop(self, collection: Collection, key: Key, *, orphan: bool = False) -> None:
         self.version += 1
         gone = collection.objects.pop(key)
         collection.storage.owners.pop(key, None)
@@ -181,14 +181,14 @@ class ApiState:
         if self.collects_garbage:
             self._collect(gone["metadata"]["uid"], orphan=orphan)
 
-    def _empty(self, namespace: str) -> None:
+    def empty_namespace(self, namespace: str) -> None:
         """Delete the objects of a terminating namespace, as the namespace controller does."""
         for collection in list(self.collections.values()):
             for key in [one for one in collection.objects if one[0] == namespace]:
                 if key in collection.objects:
-                    self._end(collection, key, None, dry_run=False)
+                    self.delete(collection, key, None, dry_run=False)
         if not any(key[0] == namespace for one in self.collections.values() for key in one.objects):
-            self._drop(self.collections[namespaces.PATH], ("", namespace))
+            self.drop(self.collections[namespaces.PATH], ("", namespace))
 
     def _collect(self, uid: str, *, orphan: bool) -> None:
         """Delete the dependents of a deleted owner, as the garbage collector does."""
@@ -201,6 +201,6 @@ class ApiState:
                 if left or orphan:
                     new = copy.deepcopy(one)
                     new["metadata"]["ownerReferences"] = left
-                    self._keep(collection, new, one)
+                    self.store(collection, new, one)
                 else:
-                    self._end(collection, key, None, dry_run=False)
+                    self.delete(collection, key, None, dry_run=False)

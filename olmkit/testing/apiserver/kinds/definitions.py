@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from olmkit.kube.objects import Manifest
 from olmkit.testing.apiserver.kinds import collection as api_collection
 
+PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
 
 def established(crd: Manifest, now: str) -> Manifest:
     """Return a new CRD with the status of an established one."""
