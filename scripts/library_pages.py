@@ -462,14 +462,15 @@ def library_page() -> str:
     lines += ["", "## Values of `olmkit.jobs`", "", *table(values, {})]
     for name in values:
         lines += ["", *entry(name, "olmkit.jobs")]
+    seen: set[Name] = set()
     for topic, modules in JOBS.items():
         lines += ["", f"## Jobs: {topic}"]
         for module in modules:
-            lines += ["", *module_entry(f"olmkit.jobs.{_FOLDERS[topic]}.{module}")]
+            lines += ["", *module_entry(f"olmkit.jobs.{_FOLDERS[topic]}.{module}", seen)]
     for topic, modules in MIDDLE.items():
         lines += ["", f"## The middle: {topic.lower()}"]
         for module in modules:
-            lines += ["", *module_entry(module)]
+            lines += ["", *module_entry(module, seen)]
     return "\n".join(lines) + "\n"
 
 
@@ -477,14 +478,61 @@ def described_all(module: str, by_module: Mapping[str, Iterable[str]]) -> Iterat
     return (described(module, name) for name in by_module[module])
 
 
-def module_entry(module: str) -> list[str]:
-    """Return a whole module: its docstring, the sources of its names, a row for each."""
+def module_entry(module: str, seen: set[Name]) -> list[str]:
+    """Return a whole module: its docstring, the sources of its names, a row for each.
+
+    `seen` are types of other modules whose sources the page has already.
+    """
     shown = [name for name in public(module) if name.doc]  # constants without a text are omitted
-    sources = "\n\n\n".join(name.source for name in shown)
-    lines = [f"### `{module}`", "", module_doc(module), "", *block(sources), ""]
+    used = used_types(module, shown)
+    imports = "\n".join(sorted(f"from {one.module} import {one.name}" for one in used))
+    sources = "\n\n\n".join(one.source for one in (*used, *shown) if one not in seen)
+    seen.update(used)
+    code = f"{imports}\n\n\n{sources}" if imports else sources
+    lines = [f"### `{module}`", "", module_doc(module), "", *block(code), ""]
     lines += ["| name | what it is |", "| --- | --- |"]
     lines += [f"| `{one.name}` | {cell(one)} |" for one in shown]
+    lines += [f"| `{one.name}`, of `{one.module}` | {cell(one)} |" for one in used]
     return lines
+
+
+@functools.cache
+def documented() -> frozenset[str]:
+    """Return the names that the page describes with their modules."""
+    by_module, _ = exported("olmkit.jobs")
+    modules = (*job_modules(), *(one for all_ in MIDDLE.values() for one in all_))
+    own = {name.name for module in modules for name in public(module)}
+    return frozenset({name for all_ in by_module.values() for name in all_} | own)
+
+
+def used_types(module: str, shown: Iterable[Name]) -> list[Name]:
+    """Return the data classes and enumerations of other modules that callers of `shown` must construct."""
+    words = set(re.findall(r"\w+", " ".join(one.source for one in shown)))
+    found = []
+    for node in ast.walk(_parsed(module)):
+        if not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("olmkit.")):
+            continue
+        for alias in node.names:
+            if alias.asname is not None or alias.name not in words - documented():
+                continue
+            try:
+                one = described(str(node.module), alias.name)
+            except (KeyError, FileNotFoundError):
+                continue  # a module
+            if one.source.startswith("@dataclass") or "(StrEnum)" in one.source:
+                found += [*_bases(one), one]
+    return sorted(set(found))
+
+
+def _bases(name: Name) -> Iterator[Name]:
+    """Return the data classes that a data class extends."""
+    for base in re.findall(r"^class \w+\((\w+)\)", name.source, re.MULTILINE):
+        try:
+            one = described(name.module, base)
+        except (KeyError, FileNotFoundError):
+            continue
+        if one.source.startswith("@dataclass"):
+            yield one
 
 
 def table(shown: Iterable[Name], anchors: Mapping[str, str]) -> list[str]:

@@ -21,6 +21,7 @@ class TypedOwner(Protocol):
 
 
 Owner = Manifest | TypedOwner
+"""A manifest, or an object of a class of the operator."""
 
 
 class AlreadyOwned(ValueError):  # noqa: N818 - the field's word
