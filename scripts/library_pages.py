@@ -506,7 +506,7 @@ def documented() -> frozenset[str]:
 
 
 def used_types(module: str, shown: Iterable[Name]) -> list[Name]:
-    """Return the data classes and enumerations of other modules that callers of `shown` must construct."""
+    """Return classes and enumerations of other modules that callers of `shown` construct."""
     words = set(re.findall(r"\w+", " ".join(one.source for one in shown)))
     found = []
     for node in ast.walk(_parsed(module)):
