@@ -15,7 +15,7 @@ from olmkit.base.documents import Key
 from olmkit.bundle.model import GVK, Bundle, CustomResourceDefinition
 from olmkit.kube import objects
 from olmkit.kube.crds import field_errors, structural
-from olmkit.kube.crds.structural import SchemaFault, SchemaProblem
+from olmkit.kube.crds.schema_problems import SchemaFault, SchemaProblem
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 Keys = tuple[Key, ...]

@@ -15,7 +15,7 @@ from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.kube.api import ClusterError
 from olmkit.kube.crds import structural
-from olmkit.kube.crds.structural import SchemaFault
+from olmkit.kube.crds.schema_problems import SchemaFault
 from olmkit.testing.control_plane import ControlPlane
 
 pytestmark = pytest.mark.e2e

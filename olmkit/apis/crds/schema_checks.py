@@ -12,7 +12,7 @@ from olmkit.apis.findings import Findings
 from olmkit.apis.model import Sources, Struct
 from olmkit.base.diagnostics import Severity
 from olmkit.kube.crds import field_errors, structural
-from olmkit.kube.crds.structural import Keys, SchemaFault
+from olmkit.kube.crds.schema_problems import Keys, SchemaFault
 
 _HINTS = {
     "type": "mark it `+kubebuilder:pruning:PreserveUnknownFields`, or name its type",

@@ -25,7 +25,7 @@ from olmkit.apis.model import (
     TypeReference,
 )
 from olmkit.base.diagnostics import Location
-from olmkit.kube.crds.structural import Keys
+from olmkit.kube.crds.schema_problems import Keys
 
 # Keywords without a marker of the same name.
 _OTHER_NAMES = {

@@ -10,34 +10,28 @@ Schemas are most of the bytes of most bundles, hence the plain loop with a stack
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmkit.base.go import patterns as go_patterns
 from olmkit.kube.crds import field_errors, instances
+from olmkit.kube.crds.list_rules import check_array, check_map_type
+from olmkit.kube.crds.schema_problems import (
+    Key,
+    Keys,
+    SchemaFault,
+    SchemaProblem,
+    as_list,
+    forbidden,
+    invalid,
+    missing,
+    unsupported,
+    wrong_type,
+)
+from olmkit.kube.crds.validation_rules import check_validations
 
-Key = str | int
-Keys = tuple[Key, ...]
 _Chain = tuple[Any, tuple[Key, ...]]
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
-
-
-class SchemaFault(Enum):
-    """The kind of a problem."""
-
-    TYPE = "a keyword has a value of the wrong type: nothing can read the schema"
-    UNKNOWN = "a keyword does not exist: the API server drops it"
-    STRUCTURE = "the API server refuses the schema"
-    REQUIRED = "a required field is not among the properties"
-    EMPTY = "no value fits the schema"
-    BOUND = "a bound does not fit the type or the format: the API server refuses each value"
-
-
-class SchemaProblem(NamedTuple):
-    fault: SchemaFault
-    keys: Keys
-    message: str
 
 
 _VALUES: Mapping[str, tuple[type, ...]] = {
@@ -66,14 +60,6 @@ _VALUES: Mapping[str, tuple[type, ...]] = {
     "default": (object,),
     "example": (object,),
 }
-_NAMES: Mapping[type, str] = {
-    str: "a text",
-    bool: "`true` or `false`",
-    int: "a whole number",
-    float: "a number",
-    list: "a list",
-    dict: "a mapping",
-}
 _FORBIDDEN = ("$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties")
 _JUNCTORS = ("allOf", "anyOf", "oneOf")
 # Keywords that narrow nothing, and so must be outside the junctors; and those that must be inside.
@@ -91,12 +77,6 @@ _OUTSIDE_ONLY: Mapping[str, str] = {
     "x-kubernetes-map-type": "undefined",
     "x-kubernetes-preserve-unknown-fields": "false",
 }
-_REASONS = (
-    "FieldValueDuplicate",
-    "FieldValueForbidden",
-    "FieldValueInvalid",
-    "FieldValueRequired",
-)
 # No schema of an API is nested deeper; recursion is bounded here, not by memory.
 _MAX_DEPTH = 150
 
@@ -112,7 +92,7 @@ def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[
         node, chain, depth = stack.pop()
         if type(node) is not dict:
             if node is not None:
-                yield _wrong(_path(keys, chain), (dict,))
+                yield wrong_type(_path(keys, chain), (dict,))
             continue
         if depth > _MAX_DEPTH:
             at = _path(keys, chain)
@@ -171,7 +151,7 @@ def _keywords(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
         if wanted is None:
             yield SchemaProblem(SchemaFault.UNKNOWN, (*at, key), f"`{key}` is not a schema keyword")
         elif type(value) not in wanted and not _is_tolerable(value, wanted):
-            yield _wrong((*at, key), wanted)
+            yield wrong_type((*at, key), wanted)
 
 
 def _required_fields(
@@ -180,7 +160,7 @@ def _required_fields(
     fields = node.get("properties")
     if type(fields) is not dict or not fields or node.get("x-kubernetes-preserve-unknown-fields"):
         return
-    for index, name in enumerate(_list(node["required"])):
+    for index, name in enumerate(as_list(node["required"])):
         known = type(name) is not str or name in fields or (is_root and name in _OBJECT_FIELDS)
         if not known:
             message = f"required field `{name}` is not among the properties"
@@ -202,7 +182,7 @@ _BOUNDS = (
 def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     """Yield contradictory limits, in a schema and in its `allOf`."""
     places: list[tuple[Keys, Mapping[str, Any]]] = [(at, node)]
-    for index, entry in enumerate(_list(node.get("allOf"))):
+    for index, entry in enumerate(as_list(node.get("allOf"))):
         if isinstance(entry, dict):
             places.append(((*at, "allOf", index), entry))
     for low, high in _BOUNDS:
@@ -297,39 +277,39 @@ def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Sch
     if not kind:
         if is_root or not (either or keeps is True):
             detail = "must not be empty at the root" if is_root else _untyped_message(at)
-            yield _required((*at, "type"), detail)
+            yield missing((*at, "type"), detail)
     elif kind not in TYPES:
-        yield _unsupported((*at, "type"), kind, TYPES)
+        yield unsupported((*at, "type"), kind, TYPES)
     elif is_root and kind != "object":
-        yield _invalid((*at, "type"), kind, "must be object at the root")
+        yield invalid((*at, "type"), kind, "must be object at the root")
     if kind == "array":
-        yield from _array(node, at)
+        yield from check_array(node, at)
     elif node.get("x-kubernetes-list-type"):
         detail = "must be array if x-kubernetes-list-type is specified"
-        yield _invalid((*at, "type"), kind or "", detail)
-    yield from _map_type(node, at)
+        yield invalid((*at, "type"), kind or "", detail)
+    yield from check_map_type(node, at)
     if node.get("x-kubernetes-embedded-resource") is True:
         yield from _check_embedded(node, at)
     for key in _FORBIDDEN:
         if node.get(key):
-            yield _forbidden((*at, key), f"{key} is not supported")
+            yield forbidden((*at, key), f"{key} is not supported")
     if node.get("uniqueItems") is True:
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield _forbidden((*at, "uniqueItems"), detail)
+        yield forbidden((*at, "uniqueItems"), detail)
     if keeps is False:
         detail = "must be true or undefined"
-        yield _invalid((*at, "x-kubernetes-preserve-unknown-fields"), keeps, detail)
+        yield invalid((*at, "x-kubernetes-preserve-unknown-fields"), keeps, detail)
     yield from _open_fields(node, at, is_root=is_root)
     pattern = node.get("pattern")
     if isinstance(pattern, str) and (words := go_patterns.fault(pattern)):
         detail = f"must be a valid regular expression, but isn't: {words}"
-        yield _invalid((*at, "pattern"), pattern, detail)
+        yield invalid((*at, "pattern"), pattern, detail)
     if node.get("default") is not None:
         for keys, words in instances.differences(node["default"], node, is_object=False):
             value = _inner(node["default"], keys)
-            yield _invalid((*at, "default", *keys), value, words)
+            yield invalid((*at, "default", *keys), value, words)
     if "x-kubernetes-validations" in node:
-        yield from _validations(node, at, is_root=is_root)
+        yield from check_validations(node, at, is_root=is_root)
     yield from _junctors(node, at)
 
 
@@ -339,14 +319,14 @@ def _open_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterato
         return
     keys = (*at, "additionalProperties")
     if is_root:
-        yield _forbidden(keys, "must not be used at the root")
+        yield forbidden(keys, "must not be used at the root")
     elif node.get("properties") and values is not True:
-        yield _forbidden(keys, "additionalProperties and properties are mutual exclusive")
+        yield forbidden(keys, "additionalProperties and properties are mutual exclusive")
 
 
 def _junctors(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     for junctor in _JUNCTORS:
-        for index, inner in enumerate(_list(node.get(junctor))):
+        for index, inner in enumerate(as_list(node.get(junctor))):
             if junctor == "anyOf" and _is_int_or_string(node):
                 break
             if junctor == "allOf" and index == 0 and _is_int_or_string(inner):
@@ -364,133 +344,16 @@ def _is_int_or_string(node: Any) -> bool:
     ]
 
 
-def _map_type(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
-    kind = node.get("x-kubernetes-map-type")
-    if not kind:
-        return
-    if node.get("type") != "object":
-        detail = "must be object if x-kubernetes-map-type is specified"
-        yield _invalid((*at, "type"), node.get("type") or "", detail)
-    if kind not in ("atomic", "granular"):
-        yield _unsupported((*at, "x-kubernetes-map-type"), kind, ("atomic", "granular"))
-
-
 def _check_embedded(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     if node.get("type") != "object":
         detail = "must be object if x-kubernetes-embedded-resource is true"
-        yield _required((*at, "type"), detail)
+        yield missing((*at, "type"), detail)
     if not node.get("properties") and not node.get("x-kubernetes-preserve-unknown-fields"):
         detail = (
             "must not be empty if x-kubernetes-embedded-resource is true without "
             "x-kubernetes-preserve-unknown-fields"
         )
-        yield _required((*at, "properties"), detail)
-
-
-def _array(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
-    items = node.get("items")
-    if isinstance(items, list):
-        yield _forbidden((*at, "items"), "items must be a schema object and not an array")
-        return
-    if items is None:
-        yield _required((*at, "items"), "must be specified")
-        return
-    kind, listed = node.get("x-kubernetes-list-type"), node.get("x-kubernetes-list-map-keys")
-    if kind not in (None, "atomic", "set", "map"):
-        yield _unsupported((*at, "x-kubernetes-list-type"), kind, ("atomic", "map", "set"))
-    elif listed and kind != "map":
-        detail = "must be map if x-kubernetes-list-map-keys is non-empty"
-        yield _invalid((*at, "x-kubernetes-list-type"), kind or "", detail)
-    if kind not in ("set", "map") or not isinstance(items, dict):
-        return
-    if items.get("nullable") is True:
-        detail = f"cannot be nullable when x-kubernetes-list-type is {kind}"
-        yield _forbidden((*at, "items", "nullable"), detail)
-    if kind == "map":
-        yield from _map_keys(items, _list(listed), at)
-    elif items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
-        yield _invalid(
-            (*at, "items", "x-kubernetes-map-type"),
-            items.get("x-kubernetes-map-type"),
-            "must be atomic as item of a list with x-kubernetes-list-type=set",
-        )
-
-
-def _map_keys(items: Mapping[str, Any], listed: list[Any], at: Keys) -> Iterator[SchemaProblem]:
-    place = (*at, "x-kubernetes-list-map-keys")
-    if not listed:
-        yield _required(place, "must not be empty if x-kubernetes-list-type is map")
-    if len(set(map(str, listed))) < len(listed):
-        yield _invalid(place, listed, "must not contain duplicate entries")
-    fields = items.get("properties")
-    for index, key in enumerate(listed):
-        field = fields.get(key) if isinstance(fields, dict) and isinstance(key, str) else None
-        keys = (*at, "items", "properties", key)
-        if not isinstance(field, dict):
-            yield _invalid((*place, index), key, "entries must all be names of item properties")
-            continue
-        if field.get("type") in ("array", "object"):
-            detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
-            yield _invalid((*keys, "type"), field["type"], detail)
-        if field.get("nullable") is True:
-            detail = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
-            yield _forbidden((*keys, "nullable"), detail)
-        if "default" not in field and key not in _list(items.get("required")):
-            detail = (
-                "this property is in x-kubernetes-list-map-keys, so it must have a default or be "
-                "a required property"
-            )
-            yield _required((*keys, "default"), detail)
-
-
-def _validations(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[SchemaProblem]:
-    from olmkit.base.cel import expressions as cel
-    from olmkit.kube.crds import cel_fields, cel_types
-
-    for index, entry in enumerate(_list(node["x-kubernetes-validations"])):
-        text = entry.get("rule") if isinstance(entry, dict) else None
-        keys = (*at, "x-kubernetes-validations", index, "rule")
-        if not isinstance(text, str) or not text.strip():
-            yield _required(keys, "rule is not specified")
-            continue
-        try:
-            rule = cel.parse(text)
-        except cel.CelError as error:
-            yield _invalid(keys, text, f"compilation failed: {error.message}")
-            continue
-        unknown = list(cel_fields.unknown(rule, node, is_object=is_root))
-        for field in unknown:
-            yield _invalid(keys, text, f"compilation failed: undefined field '{field.text}'")
-        fault = cel_types.fault(
-            rule,
-            text,
-            node,
-            is_object=is_root,
-            is_optional=entry.get("optionalOldSelf") is not None,
-        )
-        if fault and not unknown:
-            yield _invalid(keys, text, f"compilation failed: {fault}")
-        yield from _check_rule_texts(entry, text.strip(), keys[:-1])
-
-
-def _check_rule_texts(entry: Mapping[str, Any], rule: str, at: Keys) -> Iterator[SchemaProblem]:
-    message, reason = entry.get("message"), entry.get("reason")
-    if isinstance(message, str) and message and not message.strip():
-        yield _invalid((*at, "message"), message, "must be non-empty if specified")
-    elif isinstance(message, str) and _is_broken(message.strip()):
-        yield _invalid((*at, "message"), message, "must not contain line breaks")
-    elif not message and not entry.get("messageExpression") and _is_broken(rule):
-        detail = "message must be specified if rule contains line breaks"
-        yield _required((*at, "message"), detail)
-    if isinstance(reason, str) and reason not in _REASONS:
-        yield _unsupported((*at, "reason"), reason, _REASONS)
-    if entry.get("optionalOldSelf") is not None and "oldSelf" not in rule:
-        detail = "may not be set if oldSelf is not used in rule"
-        yield _invalid((*at, "optionalOldSelf"), entry["optionalOldSelf"], detail)
-
-
-def _is_broken(text: str) -> bool:
-    return "\n" in text or "\r" in text
+        yield missing((*at, "properties"), detail)
 
 
 def _inside(node: Any, at: Keys) -> Iterator[SchemaProblem]:
@@ -499,7 +362,7 @@ def _inside(node: Any, at: Keys) -> Iterator[SchemaProblem]:
         return
     for key, word in _OUTSIDE_ONLY.items():
         if node.get(key):
-            yield _forbidden((*at, key), f"must be {word} to be structural")
+            yield forbidden((*at, key), f"must be {word} to be structural")
     fields = node.get("properties")
     for name, inner in (fields if isinstance(fields, dict) else {}).items():
         yield from _inside(inner, (*at, "properties", name))
@@ -527,30 +390,3 @@ def _inner(value: Any, keys: Keys) -> Any:
     for key in keys:
         value = value[key]
     return value
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _wrong(at: Keys, wanted: tuple[type, ...]) -> SchemaProblem:
-    words = " or ".join(_NAMES[kind] for kind in wanted)
-    return SchemaProblem(SchemaFault.TYPE, at, f"`{field_errors.path(at)}` must be {words}")
-
-
-def _required(at: Keys, detail: str) -> SchemaProblem:
-    return SchemaProblem(SchemaFault.STRUCTURE, at, field_errors.required(at, detail).message)
-
-
-def _invalid(at: Keys, value: Any, detail: str) -> SchemaProblem:
-    return SchemaProblem(SchemaFault.STRUCTURE, at, field_errors.invalid(at, value, detail).message)
-
-
-def _forbidden(at: Keys, detail: str) -> SchemaProblem:
-    return SchemaProblem(SchemaFault.STRUCTURE, at, field_errors.forbidden(at, detail).message)
-
-
-def _unsupported(at: Keys, value: Any, known: tuple[str, ...]) -> SchemaProblem:
-    return SchemaProblem(
-        SchemaFault.STRUCTURE, at, field_errors.unsupported(at, str(value), known).message
-    )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from olmkit.kube.crds import structural
-from olmkit.kube.crds.structural import SchemaFault
+from olmkit.kube.crds.schema_problems import SchemaFault
 
 
 def _check(field: Any, **others: Any) -> list[tuple[SchemaFault, str]]:
