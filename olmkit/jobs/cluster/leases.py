@@ -1,7 +1,11 @@
-"""Find the leader election Leases of an operator, which have no owner reference."""
+"""Find the leader election locks of an operator, which have no owner reference.
+
+A lock is a Lease; older libraries, and those that support both, also write a ConfigMap.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
@@ -13,6 +17,8 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 
 _LEASE = ("coordination.k8s.io/v1", "Lease")
+_CONFIG_MAP = ("v1", "ConfigMap")
+_LOCK = "control-plane.alpha.kubernetes.io/leader"
 
 
 _ID = "--leader-election-id"
@@ -28,15 +34,19 @@ async def find_leases(
 ) -> list[Manifest]:
     """Return the Leases in the namespace whose holder is a pod of one of the Deployments.
 
-    `released`: names of Leases that also belong to the operator if they have no holder. Returns
-    none if the user may not list Leases.
+    ConfigMaps with such a holder are included. `released`: names of Leases that also belong to the
+    operator if they have no holder. Objects that the user may not list are left out.
     """
     names = [name for name in deployments if name]
     if not names:
         return []
     holder = re.compile("|".join(map(_pod, names)))
     found = await or_default(reader.list(_LEASE, namespace), ())
-    return [one for one in found if _is_own(one, holder, released)]
+    locks = await or_default(reader.list(_CONFIG_MAP, namespace), ())
+    return [
+        *(one for one in found if _is_own(one, holder, released)),
+        *(one for one in locks if holder.match(_lock_holder(one))),
+    ]
 
 
 def election_ids(pod_specs: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -50,6 +60,15 @@ def election_ids(pod_specs: Iterable[Mapping[str, Any]]) -> set[str]:
             found |= {word.partition("=")[2] for word in words if word.startswith(f"{_ID}=")}
             found |= {after for word, after in pairwise(words) if word == _ID}
     return found - {""}
+
+
+def _lock_holder(lock: Manifest) -> str:
+    """Return the holder that an annotation of a ConfigMap names; empty if it is not a lock."""
+    written = objects.annotations_of(lock).get(_LOCK, "")
+    try:
+        return text(mapping(json.loads(written)).get("holderIdentity"))
+    except ValueError:
+        return ""
 
 
 def _is_own(lease: Manifest, holder: re.Pattern[str], released: Collection[str]) -> bool:

@@ -16,6 +16,7 @@ from olmkit.jobs.cluster.read import or_default
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
 
 _OWNER = "olm.owner"
 _MANAGED = "olm.managed"
@@ -57,10 +58,48 @@ async def find_for_groups(reader: ClusterObjects, groups: Iterable[Manifest]) ->
     return found
 
 
+async def find_orphans(reader: ClusterObjects, seen: ClusterState, package: str) -> list[Manifest]:
+    """Return objects of OLM for the namespace whose owner no longer exists.
+
+    These are the roles of a deleted OperatorGroup, and the roles, bindings and InstallPlans of a
+    CSV or a Subscription of the package. OLM leaves the roles if it has created them for a CSV that
+    a copied CSV prevents, or if it was interrupted.
+    """
+    groups = {objects.name(one) for one in seen.groups}
+    csvs = {objects.name(one) for one in seen.own_csvs()}
+    found = []
+    for kind in _KINDS[:2]:
+        labels = f"{_OWNER}.namespace={seen.namespace}"
+        for one in await or_default(reader.list(kind, labels=labels), ()):
+            owner = objects.labels_of(one).get(_OWNER, "")
+            owner_kind = objects.labels_of(one).get(f"{_OWNER}.kind")
+            if owner_kind == kinds.OPERATOR_GROUP[1] and owner not in groups:
+                found.append(one)
+            is_own = owner_kind == kinds.CSV[1] and kinds.package_named_in(owner) == package
+            if is_own and owner not in csvs:
+                found.append(one)
+    return found + [one for one in seen.plans if _is_orphaned_plan(one, seen, package)]
+
+
+def _is_orphaned_plan(plan: Manifest, seen: ClusterState, package: str) -> bool:
+    owners = [
+        mapping(one)
+        for one in sequence(objects.metadata(plan).get("ownerReferences"))
+        if mapping(one).get("kind") == kinds.SUBSCRIPTION[1]
+    ]
+    existing = {objects.metadata(one).get("uid") for one in seen.subscriptions}
+    names = {kinds.package_named_in(name) for name in kinds.plan_csvs(plan)}
+    return (
+        bool(owners)
+        and names == {package}
+        and all(one.get("uid") not in existing for one in owners)
+    )
+
+
 async def leases(
     reader: ClusterObjects, namespace: str, csvs: Iterable[Manifest]
 ) -> list[Manifest]:
-    """Return the leader election Leases of the CSVs' pods."""
+    """Return the leader election locks of the CSVs' pods."""
     listed = list(csvs)
     names = [name for csv in listed for name in kinds.deployment_names(csv)]
     specs = [spec for csv in listed for spec in kinds.pod_specs(csv)]

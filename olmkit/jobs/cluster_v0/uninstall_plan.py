@@ -112,6 +112,8 @@ async def plan(
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     seconds = (timeouts or Timeouts()).seconds
     made = await removal(reader, options, seen, report=report, seconds=seconds)
+    orphans = await leftovers.find_orphans(reader, seen, made.options.package)
+    made = replace(made, leftovers=(*made.leftovers, *orphans))
     if not made.subscriptions and not made.csvs:
         more = await leftovers.find_for_operator(reader, options.package, options.namespace)
         made = replace(made, leftovers=(*made.leftovers, *more))

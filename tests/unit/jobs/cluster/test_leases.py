@@ -43,6 +43,31 @@ def test_only_its_own_lease_is_found(deployment: str, name: str, holder: str, is
     assert bool(found) == is_own
 
 
+@pytest.mark.parametrize(
+    ("annotation", "is_own"),
+    [
+        ('{"holderIdentity": "cache-5d9447f878-lkfsn_1f2e"}', True),
+        ('{"holderIdentity": "other-5d9447f878-lkfsn_1f2e"}', False),
+        ('{"holderIdentity": ""}', False),
+        ("[]", False),
+        ("{", False),
+        (None, False),
+    ],
+)
+def test_a_config_map_can_be_a_lock(annotation: str | None, *, is_own: bool) -> None:
+    key = "control-plane.alpha.kubernetes.io/leader"
+    annotations = {} if annotation is None else {key: annotation}
+
+    class Locks:
+        async def list(self, kind: Any, _: str) -> tuple[Any, ...]:
+            named = {"name": "cache-lock", "annotations": annotations}
+            return ({"metadata": named},) if kind == ("v1", "ConfigMap") else ()
+
+    reader = cast("ClusterObjects", Locks())
+    found = asyncio.run(leases.find_leases(reader, "apps", ["cache"], released={"cache-lock"}))
+    assert bool(found) == is_own
+
+
 def test_the_name_of_the_lease_is_in_the_arguments() -> None:
     specs = [
         {"containers": [{"args": ["--leader-elect", "--leader-election-id=a.example.com"]}]},

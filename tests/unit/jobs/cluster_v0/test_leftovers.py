@@ -11,6 +11,7 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster_v0 import leftovers
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.testing.apiserver.server import ApiServer
 
 Manifest = dict[str, Any]
@@ -92,3 +93,63 @@ def test_without_permission_to_list_roles_none_are_found() -> None:
     server.denies = lambda access: access.resource == "clusterroles"
 
     assert names_of(server, step("created", "Created")) == []
+
+
+def orphans_of(server: ApiServer, seen: ClusterState) -> list[str]:
+    async def ask() -> list[str]:
+        async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:
+            found = await leftovers.find_orphans(ClusterObjects(http), seen, "cache")
+        return [one["metadata"]["name"] for one in found]
+
+    return asyncio.run(ask())
+
+
+def owned(name: str, owner: str, kind: str, namespace: str = "apps") -> Manifest:
+    labels = {"olm_owner": owner, "olm_owner_kind": kind, "olm_owner_namespace": namespace}
+    return role(name, **labels)
+
+
+def test_roles_whose_owner_was_deleted_are_found() -> None:
+    server = ApiServer.of(KINDS)
+    csv, group = "ClusterServiceVersion", "OperatorGroup"
+    for one in (
+        owned("group-gone", "old-group", group),
+        owned("group-there", "group", group),
+        owned("group-elsewhere", "old-group", group, "other"),
+        owned("csv-gone", "cache.v1", csv),
+        owned("csv-there", "cache.v2", csv),
+        owned("csv-of-another-operator", "queue.v1", csv),
+        owned("csv-elsewhere", "cache.v1", csv, "other"),
+    ):
+        server.put("clusterroles", one)
+    seen = ClusterState(
+        namespace="apps",
+        groups=({"metadata": {"name": "group"}},),
+        csvs=({"metadata": {"name": "cache.v2"}},),
+    )
+
+    assert orphans_of(server, seen) == ["csv-gone", "group-gone"]
+    server.denies = lambda access: access.resource == "clusterroles"
+    assert orphans_of(server, seen) == []
+
+
+def test_install_plans_of_a_deleted_subscription_are_found() -> None:
+    def plan(name: str, uid: str, *csvs: str, kind: str = "Subscription") -> Manifest:
+        owner = {"kind": kind, "uid": uid}
+        return {
+            "metadata": {"name": name, "ownerReferences": [owner]},
+            "spec": {"clusterServiceVersionNames": list(csvs)},
+        }
+
+    seen = ClusterState(
+        namespace="apps",
+        subscriptions=({"metadata": {"name": "cache", "uid": "here"}},),
+        plans=(
+            plan("gone", "there", "cache.v1"),
+            plan("existing", "here", "cache.v1"),
+            plan("of-several", "there", "cache.v1", "queue.v1"),
+            plan("of-another-owner", "there", "cache.v1", kind="Thing"),
+        ),
+    )
+
+    assert orphans_of(ApiServer.of(KINDS), seen) == ["gone"]
