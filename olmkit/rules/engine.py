@@ -41,10 +41,13 @@ MAX_FINDINGS: Final = 1000  # findings of one rule about one subject; more do no
 MODULES: Mapping[str, tuple[str, ...]] = {
     BUNDLE: (
         "apis",
+        "bundle_folders",
+        "channels",
         "crds",
         "csv_versions",
         "csvs",
         "dependencies",
+        "documents",
         "properties",
         "examples",
         "install_modes",
