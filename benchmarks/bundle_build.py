@@ -79,7 +79,7 @@ def measure(
             (bundle / "manifests/zz-round.yaml").write_text(f"round: {number}\n")
         for state in ("changed", "unchanged"):
             for title, some in ((f"one {state}", bundles[:1]), (f"ten {state}", bundles[1:])):
-                spent = {OLMKIT: our_build(some, host)}
+                spent = {OLMKIT: olmkit_build(some, host)}
                 for builder, environment in builders.items():
                     spent[builder] = engine_builds(some, host, builder, environment)
                 if number:  # the first round warms all caches
@@ -89,7 +89,7 @@ def measure(
         report(title, sides)
 
 
-def our_build(bundles: Sequence[Path], host: str) -> float:
+def olmkit_build(bundles: Sequence[Path], host: str) -> float:
     words = [*BUILD, "-t", f"{host}/ours", *(bundle.name for bundle in bundles)]
     return run(words, bundles[0].parent, {})
 

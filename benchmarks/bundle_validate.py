@@ -109,11 +109,11 @@ def main() -> int:
     compare_all(bundles, median(batch), total(theirs))
     if options.many:
         with tempfile.TemporaryDirectory() as folder:
-            many(bundles, options.many, Path(folder), reference)
+            measure_many(bundles, options.many, Path(folder), reference)
     return 0
 
 
-def many(bundles: list[str], count: int, folder: Path, reference: str) -> None:
+def measure_many(bundles: list[str], count: int, folder: Path, reference: str) -> None:
     """Copies of the bundles: one call of olmkit before and after, one of the reference each."""
     copies = [
         str(shutil.copytree(bundles[number % len(bundles)], folder / f"bundle-{number:04}"))

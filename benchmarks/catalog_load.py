@@ -44,7 +44,7 @@ NAME = "shop"
 
 
 @dataclass
-class Found:
+class Observations:
     """The observations of the clients."""
 
     answers: Counter[str] = field(default_factory=Counter)
@@ -54,7 +54,7 @@ class Found:
     memory: list[tuple[float, float]] = field(default_factory=list)
     held: int = 0  # streams
 
-    def add(self, other: Found) -> None:
+    def add(self, other: Observations) -> None:
         self.answers.update(other.answers)
         self.wrong += other.wrong
         self.versions |= other.versions
@@ -96,7 +96,7 @@ def write_catalog(folder: Path, version: str) -> None:
     unfinished.replace(folder / "catalog.json")
 
 
-def check(found: Found, kind: str, versions: list[str], last: str) -> str:
+def check(found: Observations, kind: str, versions: list[str], last: str) -> str:
     """Check one answer with the versions of its bundles; return the last version of the client."""
     found.answers[kind] += 1
     if len(versions) != PACKAGES or len(set(versions)) != 1:
@@ -108,7 +108,7 @@ def check(found: Found, kind: str, versions: list[str], last: str) -> str:
     return versions[0]
 
 
-async def over_grpc(port: int, pause: float, found: Found, end: float) -> None:
+async def over_grpc(port: int, pause: float, found: Observations, end: float) -> None:
     options = [("grpc.use_local_subchannel_pool", 1)]
     last = ""
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options) as channel:
@@ -124,7 +124,7 @@ async def over_grpc(port: int, pause: float, found: Found, end: float) -> None:
             await asyncio.sleep(pause)
 
 
-async def over_http(port: int, number: int, pause: float, found: Found, end: float) -> None:
+async def over_http(port: int, number: int, pause: float, found: Observations, end: float) -> None:
     url = f"http://127.0.0.1:{port}/catalogs/{NAME}/api/v1/"
     # Several addresses, as in a cluster.
     connector = aiohttp.TCPConnector(local_addr=(f"127.0.1.{number % 8 + 1}", 0), limit=1)
@@ -188,7 +188,7 @@ async def hold_streams(port: int, end: float) -> int:
         return seen
 
 
-async def probe(port: int, found: Found, end: float) -> None:
+async def probe(port: int, found: Observations, end: float) -> None:
     """The health check, on a new connection each time, as of a probe."""
     while time.monotonic() < end:
         begin = time.monotonic()
@@ -214,9 +214,9 @@ def memory_of(pid: int) -> float:
     return int(size[1]) / 1024
 
 
-def clients(role: str, options: argparse.Namespace, server: Server, end: float) -> Found:
+def clients(role: str, options: argparse.Namespace, server: Server, end: float) -> Observations:
     """Collect the observations of the clients of one role, in a separate process."""
-    found = Found()
+    found = Observations()
 
     async def all_of_them() -> None:
         over_grpc_too = min(options.clients // 2, MOST_OVER_GRPC)
@@ -246,11 +246,11 @@ def clients(role: str, options: argparse.Namespace, server: Server, end: float) 
     return found
 
 
-def run(options: argparse.Namespace, folder: Path, server: Server) -> Found:
+def run(options: argparse.Namespace, folder: Path, server: Server) -> Observations:
     begin = time.monotonic()
     end = begin + options.seconds
     roles = ("streams", "gRPC", "HTTP", "probe")
-    together = Found()
+    together = Observations()
     # gRPC cannot be used in a forked process.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(len(roles), mp_context=context) as pool:
@@ -276,7 +276,7 @@ class Server:
     http_port: int
 
 
-def report(found: Found, options: argparse.Namespace) -> int:
+def report(found: Observations, options: argparse.Namespace) -> int:
     """Print the figures; return the exit code."""
     total = found.answers.total()
     middle = [size for at, size in found.memory if at > options.seconds / 3]

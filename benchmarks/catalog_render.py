@@ -85,9 +85,9 @@ def compare(name: str, bundles: Sequence[str], form: str, rounds: int) -> None:
         if number:
             theirs.append(cost)
     print(f"  {name}: {'the same bytes' if len(digests) == 1 else 'DIFFERENT BYTES'}")
-    tell("olmkit", ours)
+    print_figures("olmkit", ours)
     if theirs:
-        tell("opm", theirs)
+        print_figures("opm", theirs)
         print(
             f"    ours to theirs: wall {ratio(ours, theirs, 'wall'):.2f}, "
             f"CPU {ratio(ours, theirs, 'cpu'):.2f}, memory {ratio(ours, theirs, 'memory'):.2f}"
@@ -116,7 +116,7 @@ def ratio(ours: Sequence[Cost], theirs: Sequence[Cost], what: str) -> float:
     return median(ours, what) / median(theirs, what)
 
 
-def tell(name: str, costs: Sequence[Cost]) -> None:
+def print_figures(name: str, costs: Sequence[Cost]) -> None:
     print(
         f"    {name:<7} {median(costs, 'wall'):6.2f} s   {median(costs, 'cpu'):6.2f} s CPU   "
         f"{median(costs, 'memory'):5.0f} MB"

@@ -86,7 +86,7 @@ def main() -> int:
         if arguments.reference:
             build(arguments.reference, pages, "new directory")
             build(arguments.reference, pages, "the same again")
-            tell_sizes(pages)
+            measure_sizes(pages)
             return 0
         catalog = work / "catalog"
         write_catalog(catalog, arguments.packages, arguments.bundles)
@@ -95,10 +95,10 @@ def main() -> int:
         last = sorted(catalog.iterdir())[0] / "catalog.json"
         append_version(last)
         third = build(str(catalog), pages, "one version more")
-        sizes = tell_sizes(pages)
+        sizes = measure_sizes(pages)
     if (arguments.packages, arguments.bundles) != (400, 10_000):
         return 0
-    return judge(Budget(), first, second, third, sizes)
+    return check_budget(Budget(), first, second, third, sizes)
 
 
 def build(reference: str, pages: Path, name: str) -> Run:
@@ -129,7 +129,7 @@ def build(reference: str, pages: Path, name: str) -> Run:
 # Sizes
 
 
-def tell_sizes(pages: Path) -> dict[str, float]:
+def measure_sizes(pages: Path) -> dict[str, float]:
     """Return bytes: of all files, of types of pages, and over the wire."""
     files = [path for path in pages.rglob("*") if path.is_file()]
     packages = [*pages.glob("p/*"), *pages.glob("c/*/p/*")]
@@ -163,7 +163,9 @@ def packed(path: Path) -> int:
     return len(gzip.compress(path.read_bytes(), 6, mtime=0))
 
 
-def judge(budget: Budget, first: Run, second: Run, third: Run, sizes: dict[str, float]) -> int:
+def check_budget(
+    budget: Budget, first: Run, second: Run, third: Run, sizes: dict[str, float]
+) -> int:
     figures = {
         "CPU seconds": (first.cpu, budget.cpu),
         "memory": (max(one.memory for one in (first, second, third)), budget.memory),

@@ -168,15 +168,15 @@ async def measure(peer: Peer, server: ControlPlane, folder: Path, objects: int) 
                     break
                 await asyncio.sleep(0.2)
         port = free_port()
-        with running(peer, server, folder, port, NEVER) as process, Peak(process.pid) as peak:
+        with running(peer, server, folder, port, NEVER) as process, PeakMemory(process.pid) as peak:
             await until(lambda: passes(port) is not None)
             await asyncio.sleep(PAUSE)
             empty = memory(process.pid)
-            begun, spent = time.monotonic(), cpu(process.pid)
+            initialized, spent = time.monotonic(), cpu(process.pid)
             for number in range(objects):
                 await client.create(item(number))
             await until(lambda: all_done(client, peer.kind, objects))
-            took = time.monotonic() - begun
+            took = time.monotonic() - initialized
             first = each = (cpu(process.pid) - spent) / objects * 1000
             changes = [await change(client, cluster, peer.kind, n) for n in range(CHANGES)]
             await asyncio.sleep(PAUSE)
@@ -191,7 +191,7 @@ async def measure(peer: Peer, server: ControlPlane, folder: Path, objects: int) 
     return [empty, most, after, took, first, statistics.median(changes), each]
 
 
-class Peak(threading.Thread):
+class PeakMemory(threading.Thread):
     """Record the maximum memory of a process and its children during a block."""
 
     def __init__(self, pid: int) -> None:
@@ -203,7 +203,7 @@ class Peak(threading.Thread):
         while not self._ended.wait(0.2):
             self.most = max(self.most, memory(self._pid))
 
-    def __enter__(self) -> Peak:
+    def __enter__(self) -> PeakMemory:
         self.start()
         return self
 
@@ -290,7 +290,7 @@ async def change(client: Client, cluster: HttpCluster, kind: str, number: int) -
     name = Request(f"one-{number}", "default")
     before = done(await client.require(ITEM, name), kind)
     resource = await cluster.resource(ITEM.api_version, ITEM.kind)
-    begun = time.monotonic()
+    initialized = time.monotonic()
     patch = {"spec": {"size": "2"}}
     await cluster.patch(resource, name.name, patch, type=PatchType.MERGE, namespace="default")
 
@@ -301,7 +301,7 @@ async def change(client: Client, cluster: HttpCluster, kind: str, number: int) -
         return done(await client.require(ITEM, name), kind) not in ("", before)
 
     await until(there)
-    return time.monotonic() - begun
+    return time.monotonic() - initialized
 
 
 def passes(port: int) -> int | None:

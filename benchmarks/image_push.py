@@ -44,20 +44,20 @@ def main() -> None:
     print(f"push of {arguments.megabytes} MB, Python {platform.python_version()}")
     with tempfile.TemporaryDirectory(prefix="olmkit-bench-") as name:
         folder = Path(name)
-        asyncio.run(large(folder / "oci", arguments.megabytes * 1_000_000))
+        asyncio.run(write_large_image(folder / "oci", arguments.megabytes * 1_000_000))
         ours, theirs = [], []
         for number in range(arguments.rounds):
             ours.append(push(folder, f"ours{number}", olmkit))
             if shutil.which("skopeo"):
                 theirs.append(push(folder, f"theirs{number}", skopeo))
-        tell("olmkit", ours)
+        print_figures("olmkit", ours)
         if theirs:
-            tell("skopeo", theirs)
+            print_figures("skopeo", theirs)
             ratio = median(ours, 0) / median(theirs, 0)
             print(f"  wall, ours to theirs: {ratio:.2f}")
 
 
-async def large(folder: Path, size: int) -> None:
+async def write_large_image(folder: Path, size: int) -> None:
     """Write an image with one incompressible layer into a layout; it is never whole in memory."""
     block = os.urandom(1_000_000)
     running = hashlib.sha256()
@@ -114,7 +114,7 @@ def skopeo(layout: Path, host: str) -> list[str]:
     return [*words, f"oci:{layout}:large", f"docker://{host}/large:v1"]
 
 
-def tell(name: str, figures: Sequence[Figures]) -> None:
+def print_figures(name: str, figures: Sequence[Figures]) -> None:
     wall, cpu, memory = (median(figures, index) for index in range(3))
     print(f"  {name:<8} {wall:6.2f} s wall  {cpu:6.2f} s CPU  {memory:6.0f} MB peak")
 

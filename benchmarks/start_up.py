@@ -47,42 +47,42 @@ def main() -> None:
     arguments = parser.parse_args()
     rounds = arguments.rounds
     print(f"start-up, Python {platform.python_version()}, least CPU time of {rounds} runs")
-    tell("python -c pass", [sys.executable, "-c", "pass"], rounds)
+    print_figures("python -c pass", [sys.executable, "-c", "pass"], rounds)
     if arguments.summary:
         summarise(rounds)
         return
     for line in ("--help", "--version", *(f"{path} --help" for path in COMMANDS)):
         words = line.split()
-        tell(f"olmkit {line}", ours(*words), rounds, f"{modules(words):5} modules")
+        print_figures(f"olmkit {line}", ours(*words), rounds, f"{modules(words):5} modules")
     for program in (OPM, OPERATOR_SDK):
         if program:
-            tell(f"{Path(program).name} --help", [program, "--help"], rounds)
+            print_figures(f"{Path(program).name} --help", [program, "--help"], rounds)
     bundle = next(iter(sorted((CASES / "bundles").rglob("manifests"))), None)
     if bundle is not None:
-        small_work(str(bundle.parent), rounds)
+        small_jobs(str(bundle.parent), rounds)
 
 
 def summarise(rounds: int) -> None:
     """Print the help of olmkit, and of its commands: the fastest, the median, the slowest three."""
-    tell("olmkit --help", ours("--help"), rounds, f"{modules(['--help']):5} modules")
+    print_figures("olmkit --help", ours("--help"), rounds, f"{modules(['--help']):5} modules")
     measured = sorted((best(ours(*path.split(), "--help"), rounds), path) for path in COMMANDS)
     for seconds, path in (measured[0], measured[len(measured) // 2], *measured[-3:]):
         count = modules([*path.split(), "--help"])
         show(f"olmkit {path} --help", seconds, f"{count:5} modules")
     bundle = str(ROOT / "bundle/0.0.1")
     for path in ("bundle validate", "catalog render"):
-        tell(f"olmkit {path} BUNDLE", ours(*path.split(), bundle), rounds)
+        print_figures(f"olmkit {path} BUNDLE", ours(*path.split(), bundle), rounds)
 
 
-def small_work(bundle: str, rounds: int) -> None:
+def small_jobs(bundle: str, rounds: int) -> None:
     """Print the cost of one bundle validated and rendered, and that of the reference."""
-    tell("olmkit bundle validate", ours("bundle", "validate", bundle), rounds)
+    print_figures("olmkit bundle validate", ours("bundle", "validate", bundle), rounds)
     if OPERATOR_SDK:
         words = [OPERATOR_SDK, "bundle", "validate", bundle]
-        tell("operator-sdk bundle validate", words, rounds)
-    tell("olmkit catalog render", ours("catalog", "render", bundle), rounds)
+        print_figures("operator-sdk bundle validate", words, rounds)
+    print_figures("olmkit catalog render", ours("catalog", "render", bundle), rounds)
     if OPM:
-        tell("opm render", [OPM, "render", bundle], rounds)
+        print_figures("opm render", [OPM, "render", bundle], rounds)
 
 
 def ours(*words: str) -> list[str]:
@@ -96,7 +96,7 @@ def modules(words: Sequence[str]) -> int:
     return int(done.stderr.split()[-1])
 
 
-def tell(name: str, words: Sequence[str], rounds: int, more: str = "") -> None:
+def print_figures(name: str, words: Sequence[str], rounds: int, more: str = "") -> None:
     show(name, best(words, rounds), more)
 
 

@@ -193,7 +193,7 @@ class _Describer:
         return {key: value for key, value in descriptor.items() if value}, order
 
     def _walk(self, root: Field) -> Iterator[tuple[str, Field]]:
-        """Fields below a root, breadth first, each with its path; a list parent adds `[0]`."""
+        """Yield fields below a root, breadth first, with their paths; a list adds `[0]`."""
         waiting: list[tuple[str, TypeExpression, frozenset[Named]]] = [("", root.type, frozenset())]
         count = 0
         while waiting:

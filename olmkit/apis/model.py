@@ -250,7 +250,7 @@ class Sources:
 
 
 def _joined(orders: list[tuple[Named, ...]]) -> Iterator[Named]:
-    """C3: every class before its bases, and bases in the order of the source."""
+    """Return the C3 order: every class before its bases, and bases in the order of the source."""
     left = [list(reversed(order)) for order in orders if order]
     behind = Counter(one for order in left for one in order[:-1])
     while left:

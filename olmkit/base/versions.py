@@ -89,7 +89,7 @@ class Version:
 
     @staticmethod
     def parse_tolerantly(text: str) -> Version:
-        """Also with a leading `v`, blanks around, leading zeros, and one or two numbers only."""
+        """Parse a version; accept a leading `v`, spaces, leading zeros, and 1 or 2 numbers."""
         parts = text.strip(SPACE).removeprefix("v").split(".", 2)
         parts = [_without_zeros(part) for part in parts]
         if len(parts) < 3 and any(sign in parts[-1] for sign in "+-"):

@@ -97,7 +97,7 @@ def read_annotations(document: Document | None) -> dict[str, str]:
 
 
 class _Reader:
-    """Loads each file once and keeps what cannot be loaded."""
+    """Loads each file once and keeps the error of an unreadable file."""
 
     def __init__(self, tree: Tree, root: str) -> None:
         self._tree = tree

@@ -211,7 +211,7 @@ def _flush(code: int) -> int:
 
 
 def _unwritable(error: OSError) -> int:
-    """Return the result could not be written: the disk that stdout leads to is full, say."""
+    """Report that the result cannot be written, for example to a full disk."""
     _drop_output()
     _print_error(f"error: cannot write the result: {(error.strerror or str(error)).lower()}")
     return Exit.WORLD

@@ -121,7 +121,7 @@ def read_tree(
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """The files below `folder`, in order: links to folders are left out, those that leave refused.
+    """Return the files below `folder`, sorted: links to folders are skipped, outside ones refused.
 
     Raises `ConfigurationError` if `folder` does not exist or is not a folder, and `InputError` for
     a link that leaves it.

@@ -43,7 +43,7 @@ def compare(base: str, name: str) -> str:
 
 
 def query(value: str) -> str:
-    """Percent-encode `value` for the query of an address: RFC 3986, section 2."""
+    """Percent-encode `value` for the query of a URL: RFC 3986, section 2."""
     return "".join(
         char if char.isascii() and (char.isalnum() or char in "-._~") else _encode(char)
         for char in value

@@ -81,13 +81,13 @@ class MixedOperator:
             yield from one.reconcilers(client)
 
     def close(self) -> None:
-        """End what is left when the manager has ended."""
+        """End the remaining work after the manager has ended."""
         for one in self.parts:
             one.close()
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """What the reconcilers of all parts need while they work without a manager."""
+        """Provide what the reconcilers of all parts need while they work without a manager."""
         async with contextlib.AsyncExitStack() as stack:
             for one in self.parts:
                 await stack.enter_async_context(one.working())

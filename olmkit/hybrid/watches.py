@@ -21,7 +21,7 @@ from olmkit.hybrid.helm.watches import HelmWatch
 def read(
     data: bytes, environment: Mapping[str, str], *, path: str = FILE
 ) -> Reading[HelmWatch | AnsibleWatch]:
-    """Return the entries of both kinds; raise `InputError` for what is not YAML."""
+    """Return the entries of both kinds; raise `InputError` for invalid YAML."""
     charts = helm_watches.read(data, environment, path=path, only=_has_chart)
     others = ansible_watches.read(data, environment, path=path, only=_has_no_chart)
     known = {one.gvk for one in charts.entries}
@@ -32,7 +32,7 @@ def read(
 
 
 def _said_of_all(found: Diagnostic) -> Diagnostic:
-    """Return a finding of an entry that has nothing to run: here it may have a chart, too."""
+    """Return a finding about an entry without anything to run; here, it can also have a chart."""
     missing = "`role` and no `playbook`"
     if not found.message.endswith(missing):
         return found
@@ -48,7 +48,7 @@ def _has_no_chart(keys: frozenset[str]) -> bool:
 
 
 def check(data: bytes, path: str) -> tuple[Diagnostic, ...]:
-    """Return the findings of a file in a project; raise `InputError` for what is not YAML.
+    """Return the findings of a file in a project; raise `InputError` for invalid YAML.
 
     Values that depend on the operator's environment are left out.
     """

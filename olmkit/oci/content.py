@@ -129,7 +129,7 @@ class Platform:
         )
 
     def runs(self, other: Platform) -> bool:
-        """Return whether an image for `other` is for this platform; an empty variant takes any."""
+        """Return whether this platform runs images for `other`; an empty variant runs any."""
         return (
             self.os == other.os
             and self.architecture == other.architecture

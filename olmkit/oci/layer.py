@@ -37,7 +37,7 @@ class Layer:
 
 
 def write(tree: Tree, *, mtime: int = 0) -> Layer:
-    """`tree` as a gzip-compressed layer; `mtime` is the time of every entry, in Unix seconds."""
+    """Write `tree` as a gzip-compressed layer; `mtime` is the Unix time of all entries."""
     return compress(write_archive(tree, mtime=mtime))
 
 

@@ -174,7 +174,7 @@ def version_in(source: bytes | None) -> str:
 
 
 def declared_python(base: Image) -> str:
-    """`3.13`: the Python that the base declares in `PYTHON_VERSION`; empty without one."""
+    """Return the Python that the base declares in `PYTHON_VERSION`, such as `3.13`, or nothing."""
     match = _VERSION.match(_environment(base).get("PYTHON_VERSION", ""))
     return f"{match[1]}.{match[2]}" if match else ""
 

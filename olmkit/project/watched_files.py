@@ -26,7 +26,7 @@ _FOLDERS = {"chart": "", "playbook": "", "role": "roles"}
 def check(
     project: Project, data: bytes, has: Callable[[str], bool], *, prefix: str = ""
 ) -> tuple[Diagnostic, ...]:
-    """What is missing, as warnings; `has`: whether the project has a path.
+    """Return warnings about missing files; `has` tells whether the project has a path.
 
     `prefix` is put before the path in findings. What only the operator can find is left out:
     variables, names of collections, paths outside the project.
@@ -80,7 +80,7 @@ def _check_paths(
 
 
 def _paths(key: str, value: str) -> tuple[str, ...]:
-    """Where in the project it can be; nothing where that cannot be told."""
+    """Return the possible paths in the project; none if they are unknown."""
     home = next((home for home in _HOMES if value.startswith(home)), "")
     path = value.removeprefix(home)
     is_in_collection = key != "chart" and path.count(".") >= 2 and "/" not in path

@@ -127,7 +127,7 @@ def _libraries(program: Path) -> list[Path]:
     return [Path(word) for word in words]
 
 
-def seed_name(planned: Sequence[ImagePlan]) -> str:
+def cache_name(planned: Sequence[ImagePlan]) -> str:
     """Return the name of the cached registry directory: it depends on the images' contents."""
     parts = [
         (
@@ -150,7 +150,7 @@ def architecture() -> str:
 
 def layout(plan: ImagePlan, folder: Path) -> None:
     """Build the image as an OCI layout in a new directory, with the tag `1`."""
-    manifest, blobs = _made(plan)
+    manifest, blobs = _built(plan)
     for blob in (*blobs, manifest):
         file = folder / "blobs" / _digest(blob).replace(":", "/")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +163,7 @@ def layout(plan: ImagePlan, folder: Path) -> None:
 
 def push(plan: ImagePlan, registry: str) -> None:
     """Build the image and push it with its name and tag."""
-    manifest, blobs = _made(plan)
+    manifest, blobs = _built(plan)
     for blob in blobs:
         _push_blob(f"http://{registry}/v2/{plan.name}", blob)
     _request(
@@ -174,7 +174,7 @@ def push(plan: ImagePlan, registry: str) -> None:
     )
 
 
-def _made(plan: ImagePlan) -> tuple[bytes, tuple[bytes, bytes]]:
+def _built(plan: ImagePlan) -> tuple[bytes, tuple[bytes, bytes]]:
     """Return the manifest, and the layer and the configuration that it names."""
     archive = _archive(plan)
     layer = gzip.compress(archive, compresslevel=1, mtime=0)

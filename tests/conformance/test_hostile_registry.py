@@ -85,7 +85,7 @@ def _growing_loop(_: Hostile, __: str, path: str) -> bytes:
     return _format(307, {"Location": f"{path}/x"})
 
 
-def _elsewhere(hostile: Hostile, _: str, path: str) -> bytes:
+def _redirect(hostile: Hostile, _: str, path: str) -> bytes:
     return _format(307, {"Location": f"http://{hostile.other}{path}"})
 
 
@@ -126,7 +126,7 @@ def _wrong_digest(_: Hostile, method: str, __: str) -> bytes:
     return _format(200, headers, b"" if method == "HEAD" else body)
 
 
-def _patient(after: str) -> Callable[[Hostile, str, str], bytes]:
+def _retry_after(after: str) -> Callable[[Hostile, str, str], bytes]:
     return lambda *_: _format(429, {"Retry-After": after})
 
 
@@ -142,16 +142,16 @@ def _escape(_: Hostile, __: str, ___: str) -> bytes:
 ANSWERS = {
     "redirect-loop": _loop,
     "growing-redirects": _growing_loop,
-    "redirect-elsewhere": _elsewhere,
+    "redirect-elsewhere": _redirect,
     "realm-elsewhere": _realm_elsewhere,
     "realm-that-redirects": _two_realms,
     "endless-body": _endless,
     "huge-header": _huge_head,
     "many-headers": _many_heads,
     "wrong-digest": _wrong_digest,
-    "retry-after-inf": _patient("inf"),
-    "retry-after-years": _patient("1000000000"),
-    "retry-after-digits": _patient("9" * 5000),
+    "retry-after-inf": _retry_after("inf"),
+    "retry-after-years": _retry_after("1000000000"),
+    "retry-after-digits": _retry_after("9" * 5000),
     "no-http": _nonsense,
     "escape-sequences": _escape,
 }

@@ -49,7 +49,7 @@ def _cluster(path: Path) -> HttpCluster:
 
 
 def test_objects_are_read_written_and_watched(apiserver: ControlPlane) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with _cluster(apiserver.kubeconfig) as cluster:
             maps = await cluster.resource("v1", "ConfigMap")
             deployments = await cluster.resource("apps/v1", "Deployment")
@@ -89,7 +89,7 @@ def test_objects_are_read_written_and_watched(apiserver: ControlPlane) -> None:
             changes = [kind for kind in seen if kind is not EventType.BOOKMARK]
             assert changes == [EventType.ADDED, EventType.MODIFIED, EventType.DELETED]
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(("suffix", "error"), [("u", Forbidden), ("wrong", Unauthorized)])
@@ -99,12 +99,12 @@ def test_a_refusal_does_not_contain_the_token(
     token = apiserver.token + suffix
     apiserver.write_kubeconfig(tmp_path / "kubeconfig", token=token)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with _cluster(tmp_path / "kubeconfig") as cluster:
             await cluster.request("GET", "/api/v1/configmaps")
 
     with pytest.raises(error) as raised:
-        asyncio.run(story())
+        asyncio.run(scenario())
     assert token not in str(raised.value)
 
 
@@ -143,7 +143,7 @@ async def _until(done: Any, seconds: float = 180) -> None:
 def test_a_manager_continues_after_the_server_was_killed_and_restarted(
     apiserver: ControlPlane,
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with _cluster(apiserver.kubeconfig) as cluster:
             manager = Manager(cluster, name="tests")
             builder = ControllerBuilder().watches_for(MAP).owns(SECRET)
@@ -186,7 +186,7 @@ def test_a_manager_continues_after_the_server_was_killed_and_restarted(
             manager.stop()
             await running
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["listed", "streamed"])
@@ -194,7 +194,7 @@ def test_caches_have_the_objects_of_the_server(apiserver: ControlPlane, streamin
     """Whole objects and only metadata, in one namespace, by labels, after changes."""
     label = f"cached-{streaming}".lower()
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with _cluster(apiserver.kubeconfig) as cluster:
             settings = CacheSettings(
                 streaming=streaming,
@@ -244,11 +244,11 @@ def test_caches_have_the_objects_of_the_server(apiserver: ControlPlane, streamin
             running.cancel()
             await asyncio.wait([running])
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_the_lease_shows_the_elected_leader(apiserver: ControlPlane) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         settings = ElectionSettings(
             name="lock",
             namespace="default",
@@ -270,4 +270,4 @@ def test_the_lease_shows_the_elected_leader(apiserver: ControlPlane) -> None:
             notes = [one["note"] for one in told if one["reason"] == "LeaderElection"]
             assert sorted(notes) == ["me became leader", "me stopped leading"]
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -25,7 +25,7 @@ from tests.crd_changes import CASES, CRD, MANY, crd_of, object_of, specs_of
 pytestmark = pytest.mark.e2e
 
 
-class Story:
+class Scenario:
     """One change, from the old CRD to the new one."""
 
     def __init__(self, cluster: HttpCluster, crds: Resource, number: int, case: Any) -> None:
@@ -116,7 +116,7 @@ def test_objects_are_refused_and_values_removed_as_the_comparison_reports(
     seen: dict[str, Mapping[str, bool]] = {}
     failed: dict[str, str] = {}
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with HttpCluster(kubeconfig.load(paths=[apiserver.kubeconfig])) as cluster:
             crds = await cluster.resource(*CRD)
             limit = asyncio.Semaphore(8)
@@ -124,7 +124,7 @@ def test_objects_are_refused_and_values_removed_as_the_comparison_reports(
             async def one(number: int, name: str) -> None:
                 async with limit:
                     try:
-                        seen[name] = await Story(cluster, crds, number, CASES[name]).run()
+                        seen[name] = await Scenario(cluster, crds, number, CASES[name]).run()
                     except (ClusterError, AssertionError) as error:
                         failed[name] = f"{type(error).__name__}: {error}"
 
@@ -132,7 +132,7 @@ def test_objects_are_refused_and_values_removed_as_the_comparison_reports(
                 for number, name in enumerate(CASES):
                     group.create_task(one(number, name))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert failed == {}
     expected = {
         name: {key: case.get(key, False) for key in ("refuses", "prunes")}

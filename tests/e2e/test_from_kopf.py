@@ -94,16 +94,16 @@ def plane(
         await until(is_served)
 
     with ControlPlane(folder=folder, programs=control_plane_programs) as made:
-        play(made, install)
+        run_scenario(made, install)
         yield made
 
 
-def play(plane: ControlPlane, story: Callable[[Client], Awaitable[None]]) -> None:
-    async def scene() -> None:
+def run_scenario(plane: ControlPlane, scenario: Callable[[Client], Awaitable[None]]) -> None:
+    async def steps() -> None:
         async with asyncio.timeout(120), client_for(plane) as client:
-            await story(client)
+            await scenario(client)
 
-    asyncio.run(scene())
+    asyncio.run(steps())
 
 
 @contextlib.contextmanager
@@ -195,15 +195,15 @@ def outcome(which: str, plane: ControlPlane, store: Store, root: Path) -> list[A
         seen.append(dict(store.sizes))
 
     with running(which, plane, store, root):
-        play(plane, first)
+        run_scenario(plane, first)
 
     async def change(client: Client) -> None:
         found = await client.require(BUCKET, Request("b", "default"))
         await client.patch(found, {**found, "spec": {"size": 8}})
 
-    play(plane, change)
+    run_scenario(plane, change)
     with running(which, plane, store, root):
-        play(plane, second)
+        run_scenario(plane, second)
     return seen
 
 
@@ -244,7 +244,7 @@ def test_objects_of_kopf_are_taken_over(plane: ControlPlane, store: Store, root:
         assert store.sizes == {}
 
     with running("before", plane, store, root):
-        play(plane, with_kopf)
-    play(plane, with_none)
+        run_scenario(plane, with_kopf)
+    run_scenario(plane, with_none)
     with running("after", plane, store, root):
-        play(plane, with_olmkit)
+        run_scenario(plane, with_olmkit)

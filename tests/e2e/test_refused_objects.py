@@ -71,7 +71,7 @@ def variants(manifest: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{kind} named {name}", named
 
 
-def our_errors(manifest: dict[str, Any]) -> set[str]:
+def olmkit_errors(manifest: dict[str, Any]) -> set[str]:
     tree = Tree({"manifests/a.yaml": documents.dump(manifest)})
     found = engine.run(layout.read(tree, "bundle"), engine.rules())
     return {one.rule for one in found if one.severity is Severity.ERROR and one.rule in RULES}
@@ -81,15 +81,15 @@ def test_the_api_server_refuses_the_objects_that_rules_refuse(apiserver: Control
     unfair: dict[str, set[str]] = {}
     refused = 0
 
-    async def story() -> None:
+    async def scenario() -> None:
         nonlocal refused
         async with HttpCluster(kubeconfig.load(paths=[apiserver.kubeconfig])) as cluster:
             for manifest in OBJECTS:
                 resource = await cluster.resource(manifest["apiVersion"], manifest["kind"])
                 await cluster.create(resource, placed(manifest), dry_run=True)
-                assert our_errors(manifest) == set(), manifest["kind"]
+                assert olmkit_errors(manifest) == set(), manifest["kind"]
                 for name, variant in variants(manifest):
-                    errors = our_errors(variant)
+                    errors = olmkit_errors(variant)
                     if not errors:
                         continue
                     refused += 1
@@ -99,7 +99,7 @@ def test_the_api_server_refuses_the_objects_that_rules_refuse(apiserver: Control
                         continue
                     unfair[name] = errors
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert unfair == {}
     assert refused > 100
 

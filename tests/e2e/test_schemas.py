@@ -183,7 +183,7 @@ def _crd(number: int, field: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _we_refuse(field: dict[str, Any]) -> bool:
+def _is_refused(field: dict[str, Any]) -> bool:
     root = {"type": "object", "properties": {"field": field}}
     return any(problem.fault is SchemaFault.STRUCTURE for problem in structural.check(root))
 
@@ -191,7 +191,7 @@ def _we_refuse(field: dict[str, Any]) -> bool:
 def test_the_api_server_refuses_the_schemas_that_olmkit_refuses(apiserver: ControlPlane) -> None:
     refused: dict[str, bool] = {}
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with HttpCluster(kubeconfig.load(paths=[apiserver.kubeconfig])) as cluster:
             crds = await cluster.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition")
             for number, (name, field) in enumerate(FIELDS.items()):
@@ -201,7 +201,7 @@ def test_the_api_server_refuses_the_schemas_that_olmkit_refuses(apiserver: Contr
                 except ClusterError:
                     refused[name] = True
 
-    asyncio.run(story())
-    ours = {name: _we_refuse(field) or name in SEEN_LATER for name, field in FIELDS.items()}
+    asyncio.run(scenario())
+    ours = {name: _is_refused(field) or name in SEEN_LATER for name, field in FIELDS.items()}
     assert refused == ours
-    assert not any(_we_refuse(FIELDS[name]) for name in SEEN_LATER)
+    assert not any(_is_refused(FIELDS[name]) for name in SEEN_LATER)

@@ -127,7 +127,7 @@ def test_a_crd_with_all_features_is_accepted_and_validates_as_its_schema(
         "count must not be negative": {"count": -1},
     }
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with HttpCluster(kubeconfig.load(paths=[apiserver.kubeconfig])) as cluster:
             judge = await _installed(cluster, crd)
             for more in sound:
@@ -138,7 +138,7 @@ def test_a_crd_with_all_features_is_accepted_and_validates_as_its_schema(
                 kept = {key: value for key, value in SOUND.items() if key != name}
                 assert f"spec.{name}: Required value" in await judge(kept)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def _kind(text: str) -> type[pydantic.BaseModel]:
@@ -176,7 +176,7 @@ def test_random_models_and_the_api_server_accept_the_same(apiserver: ControlPlan
     draw()
     taken = 0
 
-    async def story() -> None:
+    async def scenario() -> None:
         nonlocal taken
         async with HttpCluster(kubeconfig.load(paths=[apiserver.kubeconfig])) as cluster:
             for number, world in enumerate(worlds):
@@ -192,5 +192,5 @@ def test_random_models_and_the_api_server_accept_the_same(apiserver: ControlPlan
                     taken += not refused
                     assert _takes(kind, value) is not bool(refused), (text, value, refused)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert taken > 20

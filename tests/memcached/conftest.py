@@ -125,7 +125,7 @@ class Stage:
     def play(self, work: Callable[[], Awaitable[None]], *, alone: bool = False) -> None:
         """Run `work` with the server and, unless `alone`, the operator."""
 
-        async def scene() -> None:
+        async def steps() -> None:
             async with asyncio.timeout(30), self.server.serving():
                 if alone:
                     await work()
@@ -133,7 +133,7 @@ class Stage:
                 async with self.operator():
                     await work()
 
-        asyncio.run(scene())
+        asyncio.run(steps())
 
     def _plan(self, method: str, path: str) -> Fault | int | None:
         fault = self.plan(method, path)

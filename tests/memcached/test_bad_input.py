@@ -107,7 +107,7 @@ def write_kubeconfig(path: Path, server: str, **cluster: str) -> Path:
     return path
 
 
-def play(work: Callable[[], Awaitable[None]]) -> None:
+def run_scenario(work: Callable[[], Awaitable[None]]) -> None:
     async def bounded() -> None:
         async with asyncio.timeout(60):
             await work()
@@ -145,7 +145,7 @@ def test_an_invalid_kubeconfig_ends_the_process_and_is_named(
         assert words in line
         assert " ERROR " in line
 
-    play(work)
+    run_scenario(work)
 
 
 def test_an_unreachable_server_is_reported_and_fails_liveness_in_time(
@@ -160,7 +160,7 @@ def test_an_unreachable_server_is_reported_and_fails_liveness_in_time(
             await running.until_probe("/healthz", 500)
         assert len(running.said("cannot discover the kind")) == 4, "once per kind"
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_missing_kind_is_reported_and_found_when_it_is_installed(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_missing_kind_is_reported_and_found_when_it_is_installed(tmp_path: Pat
                 await running.until(lambda: server.get("deployments", "m"))
                 assert await running.probe("/readyz") == 200
 
-    play(work)
+    run_scenario(work)
 
 
 def test_forbidden_verbs_are_reported_with_the_rule_and_in_the_status(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_forbidden_verbs_are_reported_with_the_rule_and_in_the_status(tmp_path: 
                 await running.until(lambda: condition(server, "Degraded").get("status") == "False")
                 await running.until_probe("/readyz", 200)
 
-    play(work)
+    run_scenario(work)
 
 
 @pytest.mark.parametrize("how", ["forbidden", "broken"])
@@ -233,7 +233,7 @@ def test_a_refused_watch_fails_liveness(tmp_path: Path, how: str) -> None:
                 server.put("memcacheds", {"metadata": {"name": "m"}, "spec": {"size": 1}})
                 await running.until(lambda: server.get("deployments", "m"))
 
-    play(work)
+    run_scenario(work)
 
 
 def _watched(server: ApiServer) -> list[Any]:
@@ -258,7 +258,7 @@ def test_an_expired_certificate_of_the_server_is_reported(tmp_path: Path) -> Non
                 await running.until(lambda: running.said("certificate has expired"))
                 await running.until_probe("/healthz", 500)
 
-    play(work)
+    run_scenario(work)
 
 
 @asynccontextmanager
@@ -294,7 +294,7 @@ def test_webhooks_with_an_expired_certificate_are_not_ready(tmp_path: Path) -> N
                 assert await running.probe("/healthz") == 200
                 await running.until(lambda: running.said("certificate is not valid now"))
 
-    play(work)
+    run_scenario(work)
 
 
 MUTATE = "/mutate-cache-example-com-v1alpha1-memcached"
@@ -330,7 +330,7 @@ def test_an_invalid_review_is_refused_and_reported(tmp_path: Path) -> None:
                 await running.until(lambda: len(running.said("no review")) == len(NO_REVIEWS))
                 assert await running.probe("/readyz") == 200
 
-    play(work)
+    run_scenario(work)
 
 
 @pytest.mark.parametrize("which", ["health-probe", "metrics", "webhook"])
@@ -350,7 +350,7 @@ def test_a_port_in_use_ends_the_process_and_is_named(tmp_path: Path, which: str)
                 assert await running.end() == 1
             assert [line for line in running.said(" ERROR ") if taken in line]
 
-    play(work)
+    run_scenario(work)
 
 
 def test_of_two_processes_with_one_lease_one_works_and_the_other_names_the_holder(
@@ -373,7 +373,7 @@ def test_of_two_processes_with_one_lease_one_works_and_the_other_names_the_holde
                     server.put("memcacheds", {"metadata": {"name": "m"}, "spec": {"size": 1}})
                     await second.until(lambda: server.get("deployments", "m"))
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_lease_that_cannot_be_read_is_reported_once(tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ def test_a_lease_that_cannot_be_read_is_reported_once(tmp_path: Path) -> None:
                 server.denies = lambda _: False
                 await running.until(lambda: running.said("this replica leads"))
 
-    play(work)
+    run_scenario(work)
 
 
 @pytest.mark.parametrize("size", [0, 6, "many"])
@@ -419,4 +419,4 @@ def test_an_object_that_violates_the_schema_is_reported_in_its_status(
                 assert len(running.said("reconcile failed")) == 1
                 assert await running.probe("/healthz") == 200
 
-    play(work)
+    run_scenario(work)

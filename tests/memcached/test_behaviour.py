@@ -47,7 +47,7 @@ async def operator(server: ApiServer, image: str = "memcached:1.6") -> AsyncIter
             await running
 
 
-def play(
+def run_scenario(
     work: Callable[[ApiServer], Awaitable[None]],
     *there: tuple[str, Manifest],
     image: str = "m:1",
@@ -57,14 +57,14 @@ def play(
     server = ApiServer.of(RESOURCES)
     server.denies = denies
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with asyncio.timeout(30), server.serving():
             for plural, manifest in there:
                 server.put(plural, manifest)
             async with operator(server, image):
                 await work(server)
 
-    asyncio.run(scene())
+    asyncio.run(steps())
     return server
 
 
@@ -109,7 +109,7 @@ async def settled(server: ApiServer) -> None:
 
 
 def test_the_finalizer_is_stored_before_an_object_is_created() -> None:
-    server = play(settled, ("memcacheds", memcached()))
+    server = run_scenario(settled, ("memcacheds", memcached()))
     found = server.get("memcacheds", "m")
     assert found is not None
     assert found["metadata"]["finalizers"] == [FINALIZER]
@@ -127,7 +127,9 @@ def test_a_deleted_object_is_released_with_one_warning_and_its_children_stay() -
         assert (degraded["status"], degraded["reason"]) == ("True", "Finalizing")
         assert server.get("deployments", "m") is None
 
-    server = play(work, ("memcacheds", memcached(deletionTimestamp=NOW, finalizers=[FINALIZER])))
+    server = run_scenario(
+        work, ("memcacheds", memcached(deletionTimestamp=NOW, finalizers=[FINALIZER]))
+    )
     (event,) = events(server)
     assert (event["type"], event["reason"]) == ("Warning", "Deleting")
     assert event["note"] == "Memcached m is being deleted from the namespace default"
@@ -139,7 +141,9 @@ def test_a_deleted_object_with_other_finalizers_is_ignored() -> None:
         await asyncio.sleep(0.3)
         assert server.writes() == []
 
-    play(work, ("memcacheds", memcached(deletionTimestamp=NOW, finalizers=["example.com/other"])))
+    run_scenario(
+        work, ("memcacheds", memcached(deletionTimestamp=NOW, finalizers=["example.com/other"]))
+    )
 
 
 def test_a_change_of_size_is_reported_with_both_numbers() -> None:
@@ -150,7 +154,7 @@ def test_a_change_of_size_is_reported_with_both_numbers() -> None:
         await settled(server)
         assert said(server, "Progressing") == ("True", "Resizing")
 
-    server = play(work, ("memcacheds", memcached()))
+    server = run_scenario(work, ("memcacheds", memcached()))
     assert "scaled from 2 to 5 pods" in {one["note"] for one in events(server)}
 
 
@@ -180,7 +184,7 @@ def test_a_manual_change_is_reverted(plural: str, drift: Callable[[Any], None]) 
         change(server, plural, drift)
         await until(lambda: (server.get(plural, "m") or {})["spec"] == wanted["spec"])
 
-    play(work, ("memcacheds", memcached()))
+    run_scenario(work, ("memcacheds", memcached()))
 
 
 def test_port_and_image_are_changed_and_the_selector_is_not() -> None:
@@ -203,7 +207,7 @@ def test_a_child_of_another_owner_is_kept_and_reported(plural: str) -> None:
         await until(lambda: said(server, "Degraded") == ("True", "NameTaken"))
         await settled(server)
 
-    server = play(work, (plural, copy.deepcopy(theirs)), ("memcacheds", memcached()))
+    server = run_scenario(work, (plural, copy.deepcopy(theirs)), ("memcacheds", memcached()))
     found = server.get(plural, "m")
     assert found is not None
     assert found["spec"] == {"theirs": True}
@@ -217,11 +221,11 @@ def test_a_deleted_child_is_created_again() -> None:
             server.remove(plural, "m")
             await until(functools.partial(server.get, plural, "m"))
 
-    play(work, ("memcacheds", memcached()))
+    run_scenario(work, ("memcacheds", memcached()))
 
 
 def test_a_restart_without_changes_writes_nothing() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with asyncio.timeout(30), ApiServer.of(RESOURCES).serving() as server:
             server.put("memcacheds", memcached())
             async with operator(server):
@@ -231,7 +235,7 @@ def test_a_restart_without_changes_writes_nothing() -> None:
                 await asyncio.sleep(0.4)
             assert server.writes() == before
 
-    asyncio.run(scene())
+    asyncio.run(steps())
 
 
 def test_the_same_name_in_two_namespaces_is_two_objects() -> None:
@@ -240,7 +244,7 @@ def test_the_same_name_in_two_namespaces_is_two_objects() -> None:
             await until(functools.partial(server.get, "deployments", "m", namespace))
             await until(functools.partial(said_no, server, namespace))
 
-    play(
+    run_scenario(
         work,
         ("memcacheds", memcached(namespace="one")),
         ("memcacheds", memcached(namespace="two")),
@@ -252,7 +256,7 @@ def test_a_size_outside_its_range_is_reported_and_nothing_is_created() -> None:
         await until(lambda: said(server, "Degraded") == ("True", "InvalidSpec"))
         assert server.get("deployments", "m") is None
 
-    play(work, ("memcacheds", memcached(size=9)))
+    run_scenario(work, ("memcacheds", memcached(size=9)))
 
 
 def test_labels_of_the_object_cause_no_pass() -> None:
@@ -263,7 +267,7 @@ def test_labels_of_the_object_cause_no_pass() -> None:
         await asyncio.sleep(0.3)
         assert server.requests == before
 
-    play(work, ("memcacheds", memcached()))
+    run_scenario(work, ("memcacheds", memcached()))
 
 
 @pytest.mark.parametrize(
@@ -297,7 +301,7 @@ def test_a_missing_permission_is_reported_and_the_other_objects_are_written(
         await until(lambda: said(server, "Degraded")[0] == "False")
         await settled(server)
 
-    play(work, ("memcacheds", memcached()), denies=denies)
+    run_scenario(work, ("memcacheds", memcached()), denies=denies)
 
 
 def _typed(name: str) -> Memcached:

@@ -98,7 +98,7 @@ def live(tmp_path: Path) -> Report:
         ):
             return answer.status
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with asyncio.timeout(60), server.serving():
             config.write_text(
                 "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
@@ -128,7 +128,7 @@ def live(tmp_path: Path) -> Report:
             running.cancel()
             await asyncio.wait([running])
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     return rbac.compare(server.accesses, granted)
 
 

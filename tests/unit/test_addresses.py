@@ -154,7 +154,7 @@ def _own(module: str) -> str:
     return f"tests/unit/{folder}/test_{name}"
 
 
-def _elsewhere(module: str) -> str | None:
+def _matching_pattern(module: str) -> str | None:
     return next((pattern for pattern in ELSEWHERE if fnmatch.fnmatch(module, pattern)), None)
 
 
@@ -162,14 +162,14 @@ def test_every_module_has_its_test_by_path_or_a_line_in_the_table(root: Path) ->
     lost = [
         module
         for module in _modules(root)
-        if not (root / _own(module)).exists() and _elsewhere(module) is None
+        if not (root / _own(module)).exists() and _matching_pattern(module) is None
     ]
     assert lost == [], "write `tests/unit/x/test_y.py`, or name its test in the table"
 
 
 def test_every_line_of_the_table_is_needed(root: Path) -> None:
     without = [module for module in _modules(root) if not (root / _own(module)).exists()]
-    assert set(ELSEWHERE) - {_elsewhere(module) for module in without} == set()
+    assert set(ELSEWHERE) - {_matching_pattern(module) for module in without} == set()
 
 
 @pytest.mark.parametrize("place", sorted(set(ELSEWHERE.values())))

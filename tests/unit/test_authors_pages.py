@@ -94,21 +94,21 @@ def _names(page: Path) -> dict[str, Any]:
 def _play(
     server: ApiServer,
     add: Callable[[Manager], None],
-    story: Callable[[Manager], Awaitable[None]],
+    scenario: Callable[[Manager], Awaitable[None]],
 ) -> None:
     """Run `story` with a manager that has the controllers of `add`."""
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with asyncio.timeout(30), server.serving():
             async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
                 manager = Manager(cluster, name="example")
                 add(manager)
                 running = asyncio.create_task(manager.run())
-                await story(manager)
+                await scenario(manager)
                 manager.stop()
                 await running
 
-    asyncio.run(scene())
+    asyncio.run(steps())
 
 
 async def _until(holds: Callable[[], Any]) -> Any:
@@ -135,7 +135,7 @@ def test_the_operator_from_kopf_keeps_and_removes_external_objects(
     server = ApiServer.of([bucket])
     metadata = {"name": "b", "finalizers": [page["OLD"]]}
 
-    async def story(manager: Manager) -> None:
+    async def scenario(manager: Manager) -> None:
         server.put("buckets", {"metadata": metadata, "spec": {"size": 3}})
         await _until(lambda: "status" in (server.get("buckets", "b") or {}))
         found = server.get("buckets", "b")
@@ -147,7 +147,7 @@ def test_the_operator_from_kopf_keeps_and_removes_external_objects(
         await _until(lambda: server.get("buckets", "b") is None)
         assert outside == {}
 
-    _play(server, lambda manager: page["add_controllers"](manager, Store()), story)
+    _play(server, lambda manager: page["add_controllers"](manager, Store()), scenario)
 
 
 def test_the_reconciler_from_controller_runtime_stops_writing(root: Path) -> None:
@@ -156,7 +156,7 @@ def test_the_reconciler_from_controller_runtime_stops_writing(root: Path) -> Non
     site = Resource(gvk=page["SITE"], plural="sites", subresources=status)
     server = ApiServer.of([site, Resource(gvk=page["CONFIG_MAP"], plural="configmaps")])
 
-    async def story(_: Manager) -> None:
+    async def scenario(_: Manager) -> None:
         server.put("sites", {"metadata": {"name": "s"}, "spec": {"page": "hello"}})
         found = await _until(lambda: (server.get("sites", "s") or {}).get("status"))
         assert [one["type"] for one in found["conditions"]] == ["Available"]
@@ -168,7 +168,7 @@ def test_the_reconciler_from_controller_runtime_stops_writing(root: Path) -> Non
         )
         assert (server.get("sites", "s") or {})["status"] == found
 
-    _play(server, page["setup_with_manager"], story)
+    _play(server, page["setup_with_manager"], scenario)
 
 
 def test_the_statements_of_the_runtime_page_about_the_queue_are_true(root: Path) -> None:

@@ -95,7 +95,7 @@ def parse(words: list[str]) -> None:
     command.make_context(context.info_name, rest, parent=context.parent)
 
 
-def told(words: list[str]) -> str:
+def usage_error(words: list[str]) -> str:
     """Return the error in a command as text."""
     try:
         parse(words)
@@ -138,14 +138,14 @@ def test_the_program_accepts_every_command(
         for line in IN_CODE.findall(block.text.replace("\\\n", " "))
         for words in of_olmkit([Statement(text=line.split(" #")[0])])
     ]
-    wrong = {f"{place}: {' '.join(words)}": told(words) for place, words in found}
+    wrong = {f"{place}: {' '.join(words)}": usage_error(words) for place, words in found}
     assert {line: why for line, why in wrong.items() if why} == {}
 
 
 def test_the_program_accepts_the_examples_of_its_help(root: Path) -> None:
     found = list(of_olmkit(examples(root)))
     assert len(found) > 150
-    wrong = {" ".join(words): told(words) for words in found}
+    wrong = {" ".join(words): usage_error(words) for words in found}
     assert {line: why for line, why in wrong.items() if why} == {}
 
 
@@ -162,7 +162,7 @@ def test_the_program_accepts_the_examples_of_its_help(root: Path) -> None:
     ],
 )
 def test_a_command_that_the_program_refuses_is_found(line: str) -> None:
-    assert told(line.split())
+    assert usage_error(line.split())
 
 
 def test_programs_targets_and_extras_exist(

@@ -73,7 +73,7 @@ def files() -> Iterator[Path]:
                 yield path
 
 
-def offences(text: str) -> list[tuple[int, str, str]]:
+def violations(text: str) -> list[tuple[int, str, str]]:
     """Return line, phrase and replacement."""
     found = [
         (text.count("\n", 0, match.start()) + 1, match.group(), instead)
@@ -85,14 +85,14 @@ def offences(text: str) -> list[tuple[int, str, str]]:
 
 @pytest.mark.parametrize("path", list(files()), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_the_file_is_in_plain_english(path: Path) -> None:
-    found = offences(path.read_text("utf-8"))
+    found = violations(path.read_text("utf-8"))
     assert not found, "\n".join(
         f"{line}: `{phrase}` → {instead}" for line, phrase, instead in found
     )
 
 
 def test_phrases_are_found() -> None:
-    assert offences("`x` is no mapping, and there is no `y`\nwrite it anew") == [
+    assert violations("`x` is no mapping, and there is no `y`\nwrite it anew") == [
         (1, "is no m", "is not a"),
         (2, "anew", "again"),
     ]

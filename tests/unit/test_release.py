@@ -55,7 +55,7 @@ def _copy(root: Path, folder: Path, time: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def twice(
+def two_builds(
     release: dict[str, Any], root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path]:
     """Two builds: in different directories, from files with different times."""
@@ -67,17 +67,17 @@ def twice(
     return made[0], made[1]
 
 
-def test_two_builds_have_the_same_bytes(twice: tuple[Path, Path]) -> None:
+def test_two_builds_have_the_same_bytes(two_builds: tuple[Path, Path]) -> None:
     first, second = (
-        {path.name: path.read_bytes() for path in folder.iterdir()} for folder in twice
+        {path.name: path.read_bytes() for path in folder.iterdir()} for folder in two_builds
     )
     assert sorted(first) == sorted(second)
     assert [name for name in first if first[name] != second[name]] == []
     assert len(first) == 10
 
 
-def test_checksums_are_those_of_the_files(twice: tuple[Path, Path]) -> None:
-    folder = twice[0]
+def test_checksums_are_those_of_the_files(two_builds: tuple[Path, Path]) -> None:
+    folder = two_builds[0]
     lines = (folder / "SHA256SUMS").read_text().splitlines()
     found = dict(reversed(line.split("  ")) for line in lines)
     assert set(found) == {path.name for path in folder.iterdir()} - {"SHA256SUMS"}
@@ -85,8 +85,8 @@ def test_checksums_are_those_of_the_files(twice: tuple[Path, Path]) -> None:
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
 
 
-def test_the_wheel_describes_itself(twice: tuple[Path, Path]) -> None:
-    (wheel,) = twice[0].glob("olmkit-*.whl")
+def test_the_wheel_describes_itself(two_builds: tuple[Path, Path]) -> None:
+    (wheel,) = two_builds[0].glob("olmkit-*.whl")
     archive = zipfile.ZipFile(wheel)
     names = archive.namelist()
     (path,) = [name for name in names if name.endswith("/METADATA")]
@@ -97,8 +97,8 @@ def test_the_wheel_describes_itself(twice: tuple[Path, Path]) -> None:
     assert any(name.endswith("/olmkit-bundle-validate.1") for name in pages)
 
 
-def test_the_source_archive_can_be_built_and_read(twice: tuple[Path, Path]) -> None:
-    (sources,) = twice[0].glob("olmkit-*.tar.gz")
+def test_the_source_archive_can_be_built_and_read(two_builds: tuple[Path, Path]) -> None:
+    (sources,) = two_builds[0].glob("olmkit-*.tar.gz")
     with tarfile.open(sources) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"CHANGELOG.md", "SECURITY.md", "requirements.lock", "man/olmkit.1"} <= names
@@ -106,9 +106,9 @@ def test_the_source_archive_can_be_built_and_read(twice: tuple[Path, Path]) -> N
 
 
 def test_the_bill_of_materials_has_the_packages_of_the_lock(
-    twice: tuple[Path, Path], root: Path
+    two_builds: tuple[Path, Path], root: Path
 ) -> None:
-    (path,) = twice[0].glob("olmkit-*.cdx.json")
+    (path,) = two_builds[0].glob("olmkit-*.cdx.json")
     document = json.loads(path.read_text())
     component = document["metadata"]["component"]
     assert (component["name"], component["version"]) == ("olmkit", _version(root))
@@ -126,8 +126,8 @@ def test_the_bill_of_materials_has_the_packages_of_the_lock(
     assert set(found.items()) <= locked
 
 
-def test_the_bill_of_materials_of_the_runtime_has_no_tools(twice: tuple[Path, Path]) -> None:
-    (path,) = twice[0].glob("olmkit_runtime-*.cdx.json")
+def test_the_bill_of_materials_of_the_runtime_has_no_tools(two_builds: tuple[Path, Path]) -> None:
+    (path,) = two_builds[0].glob("olmkit_runtime-*.cdx.json")
     document = json.loads(path.read_text())
     assert document["metadata"]["component"]["name"] == "olmkit-runtime"
     found = {canonicalize_name(one["name"]) for one in document["components"]}
@@ -138,9 +138,12 @@ def test_the_bill_of_materials_of_the_runtime_has_no_tools(twice: tuple[Path, Pa
 
 
 def test_olmkit_depends_on_the_runtime_of_its_version(
-    release: dict[str, Any], twice: tuple[Path, Path], root: Path, monkeypatch: pytest.MonkeyPatch
+    release: dict[str, Any],
+    two_builds: tuple[Path, Path],
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (wheel,) = twice[0].glob("olmkit-*.whl")
+    (wheel,) = two_builds[0].glob("olmkit-*.whl")
     archive = zipfile.ZipFile(wheel)
     (path,) = [name for name in archive.namelist() if name.endswith("/METADATA")]
     assert f"\nRequires-Dist: olmkit-runtime=={_version(root)}\n" in archive.read(path).decode()

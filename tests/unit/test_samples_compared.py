@@ -89,7 +89,7 @@ def test_lines_of_code_are_counted(root: Path, deploy_image: Path) -> None:
     assert lines_of(kopf / "after/buckets_operator") == row(root, "lines", 1)
 
 
-async def rest(server: ApiServer, least: float = 1.0) -> None:
+async def wait_until_quiet(server: ApiServer, least: float = 1.0) -> None:
     """Wait until there was no request for a moment."""
     while True:
         before = len(server.requests)
@@ -108,7 +108,7 @@ async def writes(
     async def count(act: Callable[[], Any]) -> None:
         before = len(server.writes())
         await act()
-        await rest(server, least)
+        await wait_until_quiet(server, least)
         made = Counter(path for _, path in server.writes()[before:] if "/leases" not in path)
         counts.append(made.total() - 1)
 
@@ -164,13 +164,13 @@ async def store(request: web.Request) -> web.Response:
 
 
 def test_writes_for_a_bucket_are_counted(root: Path) -> None:
-    async def story() -> Any:
+    async def scenario() -> Any:
         async with serving(store) as host:
             project = root / "samples/from-kopf/after"
             url = f"http://{host}"
             return await counted(project, "buckets_operator", BUCKET, STORE_URL=url)
 
-    found = asyncio.run(story())
+    found = asyncio.run(scenario())
     assert found == (
         row(root, "writes: creation", 4),
         row(root, "writes: a change", 1),
@@ -182,7 +182,7 @@ def test_writes_for_a_bucket_are_counted(root: Path) -> None:
 def test_writes_of_kopf_for_a_bucket_are_counted(root: Path, tmp_path: Path) -> None:
     samples = root / "samples/from-kopf"
 
-    async def story() -> Any:
+    async def scenario() -> Any:
         async with serving(store) as host, world(samples / "after/config") as (server, client):
             config = tmp_path / "kubeconfig"
             config.write_text(json.dumps(_kubeconfig(server.url)))
@@ -200,7 +200,7 @@ def test_writes_of_kopf_for_a_bucket_are_counted(root: Path, tmp_path: Path) -> 
                 kopf.terminate()
                 await kopf.wait()
 
-    created, changed, deleted = asyncio.run(story())
+    created, changed, deleted = asyncio.run(scenario())
     assert created == row(root, "writes: creation", 3)
     assert changed == row(root, "writes: a change", 0)
     assert deleted == row(root, "writes: deletion", 0)

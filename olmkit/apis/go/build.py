@@ -89,7 +89,7 @@ def _holds(tag: str) -> bool:
 
 
 def _old_line_fits(line: str) -> bool:
-    """`+build` lines: alternatives between spaces, all of those between commas."""
+    """Evaluate a `+build` line: one of the alternatives between spaces, each with all its terms."""
     return any(
         all(
             not _holds(tag[1:]) if tag.startswith("!") else _holds(tag) for tag in option.split(",")

@@ -49,7 +49,7 @@ def _named(
     /,
     **arguments: ValueType | tuple[ValueType],
 ) -> MarkerDefinition:
-    """Arguments whose type is in a tuple are required."""
+    """Declare named arguments; those whose type is in a tuple are required."""
     return MarkerDefinition(
         name=name,
         levels=frozenset(levels),

@@ -376,7 +376,7 @@ def _parse(text: str) -> ast.expr | None:
 
 
 def _alternatives(expression: ast.expr) -> list[ast.expr]:
-    """`A | B | C` without recursion: the tree leans to the left."""
+    """Return the parts of `A | B | C` without recursion: the tree leans to the left."""
     found: list[ast.expr] = []
     while isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.BitOr):
         found.append(expression.right)

@@ -230,7 +230,7 @@ class _Reader:
             parts.append(self._literal(char))
 
     def _set(self) -> tuple[_Ranges, set[Test]] | None:
-        r"""Ranges and tests of `\d`, `\pL`, `[:alpha:]` and their like, when one is here."""
+        r"""Return the ranges and tests of a class such as `\d`, `\pL` or `[:alpha:]`."""
         if found := patterns.UNICODE.match(self.text, self.at):
             self.at = found.end()
             name = found[0][2:].strip("{}")

@@ -151,7 +151,7 @@ class _Slice:
             low, high = low + 1, high - 1
 
     def _split_equal(self, start: int, end: int, pivot: int) -> int:
-        """Items equal to the pivot to the left, greater ones to the right; where these begin."""
+        """Move items equal to the pivot to the left, greater ones right; return the boundary."""
         keys = self._keys
         self._swap(start, pivot)
         low, high = start + 1, end - 1

@@ -70,7 +70,7 @@ def write(value: Any) -> str:
 
 
 def _mapping(parts: list[str], mapping: dict[str, Any], indent: int, *, inline: bool) -> None:
-    """The entries, each on separate lines; with `inline` the first one's indent is there."""
+    """Yield the entries on separate lines; with `inline`, the first is already indented."""
     pad = " " * indent
     for key in natural_order(tuple(mapping)):
         value = mapping[key]
@@ -228,7 +228,7 @@ def _is_special(text: str) -> bool:
 
 @functools.cache
 def _any_special() -> re.Pattern[str]:
-    """Compiled at first use: most text is ASCII, and this takes longer than all other patterns."""
+    """Compile on first use: most text is ASCII, and this takes longer than all other patterns."""
     return re.compile("[^\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
 
 

@@ -79,7 +79,7 @@ def collect(documents: Iterable[Document]) -> CollectedObjects:
 
 
 def subject(resource: BundleObject) -> str:
-    """`Kind name`, as findings call an object."""
+    """Return `Kind name`, as findings name an object."""
     return f"{resource.kind} {resource.name}".strip()
 
 

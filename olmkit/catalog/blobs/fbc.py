@@ -204,4 +204,4 @@ def _folder(package: str) -> str:
 
 
 def _ignore(found: Diagnostic) -> None:
-    """Reports nothing."""
+    """Report nothing."""

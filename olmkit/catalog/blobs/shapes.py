@@ -88,7 +88,7 @@ class TextMap(_Simple):
 
 
 class Whole:
-    """A signed integer of the given number of bits; 0 if absent."""
+    """A signed integer with the given number of bits; 0 if absent."""
 
     __slots__ = ("bits", "go")
 

@@ -169,7 +169,7 @@ def _component(
     places: Mapping[str, _Catalog],
     faults: list[Diagnostic],
 ) -> Component | None:
-    """Return a component, or None and what is wrong with it among `faults`."""
+    """Return a component, or None after an error was added to `faults`."""
     at = _place(document, "components", index)
     template = value["strategy"]["template"]
     name, schema = value["name"], template["schema"]

@@ -100,7 +100,7 @@ def _entry(blob: Blob) -> bytes:
 
 
 def _semver(blobs: Sequence[Blob]) -> bytes:
-    """Return the semver template that gives these blobs again; it is rendered to know that."""
+    """Return the semver template that is rendered to these blobs; this is verified."""
     bundles = {blob.name: RenderedBundle.of(blob) for blob in blobs if blob.schema == wire.BUNDLE}
     fields = _archetypes(blobs, bundles)
     differing: Blob | None = None
@@ -175,7 +175,7 @@ def _render(text: bytes, bundles: dict[str, RenderedBundle]) -> list[Blob]:
 
 
 def _find_difference(blobs: Sequence[Blob], made: Sequence[Blob]) -> Blob | None:
-    """Return the first blob that is in one of the two only."""
+    """Return the first blob that only one of the two has."""
     here, there = (
         {_normalize(blob): blob for blob in blobs},
         {_normalize(blob): blob for blob in made},
@@ -189,7 +189,7 @@ def _find_difference(blobs: Sequence[Blob], made: Sequence[Blob]) -> Blob | None
 
 
 def _normalize(blob: Blob) -> bytes:
-    """Return the text of a blob without what has no meaning: the order of entries and of skips."""
+    """Return the text of a blob without the order of entries and skips, which is irrelevant."""
     value = blob.value
     if blob.schema == wire.CHANNEL:
         entries = blob.fields["entries"] or ()

@@ -48,7 +48,7 @@ def version(bundle: RenderedBundle) -> VersionRelease | None:
 
 
 def presentation(bundle: RenderedBundle) -> dict[str, Any]:
-    """Icon and description of the bundle's CSV, as a package has them."""
+    """Return the icon and the description of the bundle's CSV, in the form of a package."""
     csv = _csv(bundle)
     spec = csv.get("spec") if isinstance(csv, Mapping) else None
     if not isinstance(spec, Mapping):

@@ -206,7 +206,7 @@ def _identity(bundle: RenderedBundle, at: Location) -> tuple[str, Version]:
 
 
 def _check_order(archetypes: Sequence[Sequence[_Member]]) -> None:
-    """Versions that differ by build metadata only have no order."""
+    """Refuse versions that only differ in build metadata, because they have no order."""
     refuse_all(
         [
             findings.create(

@@ -126,7 +126,7 @@ def place(document: Document, *keys: Key) -> Location:
 
 
 def read(data: bytes, path: str, kind: Kind | None = None) -> Template:
-    """Return the template in a file. Raises `InputError` with the place of what is wrong."""
+    """Return the template in a file. Raises `InputError` with the place of the error."""
     document = _first(data, path)
     if kind is Kind.BASIC and _is_stream(document):
         return _stream(data, path)
@@ -255,7 +255,7 @@ def _schema(value: Mapping[str, Any]) -> str:
 
 
 def _strict(template: Template) -> Iterator[Diagnostic]:
-    """Of semver templates, unknown and repeated keys are errors."""
+    """Report unknown and repeated keys, which are errors in semver templates."""
     document = template.document
     for repeated in document.duplicate_keys():
         yield findings.create(
@@ -274,4 +274,4 @@ def _strict(template: Template) -> Iterator[Diagnostic]:
 
 
 def _any(_: object) -> None:
-    """Everything is accepted."""
+    """Accept every key."""

@@ -176,7 +176,7 @@ def _source_date() -> str:
 
 
 def _visible_findings(app: App, diagnostics: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
-    """People see notes only on request: most projects have a Namespace, which gives one."""
+    """Return findings; notes only on request, since most projects have one on a Namespace."""
     if app.is_json or app.verbose:
         return diagnostics
     return [found for found in diagnostics if found.severity is not Severity.INFO]
@@ -210,7 +210,7 @@ def _text(result: BundleGenerateResult, *, dry_run: bool, explain: bool) -> str:
 
 
 def _contents(result: BundleGenerateResult) -> str:
-    """Version and image; how to change an image that is a placeholder or has another version."""
+    """Return version and image, and how to change a placeholder or an image of another version."""
     line = f"version {result.version}, image {result.image}"
     if "/" not in result.image:
         name = f"REGISTRY/{result.package}:v{result.version}"

@@ -69,7 +69,7 @@ class Terminal:
         )
 
     def wait(self, label: str) -> None:
-        """After a while, show on a terminal that `label` still runs, until something is printed."""
+        """Show on a terminal, after a delay, that `label` runs, until something is printed."""
         if self.motion:
             from olmkit.cli.frame import waiting
 

@@ -120,7 +120,7 @@ def check(connection: socket.socket, address: str, service: str, timeout: float)
 
 
 def _request_headers(address: str) -> bytes:
-    """HPACK without dynamic tables, RFC 7541: indexed where the static table has it all."""
+    """Encode headers with HPACK without a dynamic table (RFC 7541), indexed where possible."""
     block = b"\x83\x86"  # :method POST, :scheme http
     for index, value in (
         (4, b"/grpc.health.v1.Health/Check"),  # :path
@@ -170,7 +170,7 @@ def _read(connection: socket.socket, size: int, deadline: float) -> bytes:
 
 
 def _status(message: bytes) -> int:
-    """Field 1 of the answer; a message without it has its default, 0."""
+    """Return field 1 of the response; without it, the default 0."""
     return message[1] if len(message) >= 2 and message[0] == 8 else 0
 
 

@@ -101,10 +101,10 @@ class RequestObserver(Protocol):
     """Receives requests; `catalog` is empty for a path without a catalog."""
 
     def started(self, catalog: str) -> None:
-        """A request was received."""
+        """Record that a request was received."""
 
     def handled(self, catalog: str, status: int, seconds: float) -> None:
-        """It ended; 499 if the client disconnected before that."""
+        """Record that a request ended; 499 if the client disconnected before that."""
 
 
 class CatalogApi:

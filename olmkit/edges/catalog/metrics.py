@@ -108,7 +108,7 @@ class CatalogMetrics:
         return RequestMetrics(self)
 
     def loaded(self, catalog: str, *, digest: str, packages: int, bundles: int) -> None:
-        """The catalog is now served from this content."""
+        """Record that the catalog is now served from this content."""
         old = self._digests.get(catalog)
         if old is not None and old != digest:
             self._info.remove(catalog, old)
@@ -119,7 +119,7 @@ class CatalogMetrics:
         self._bundles.labels(catalog).set(bundles)
 
     def reloaded(self, catalog: str, *, success: bool) -> None:
-        """A change was applied, or rejected."""
+        """Record that a change was applied or rejected."""
         self._reloads.labels(catalog, "success" if success else "error").inc()
 
     def expose(self, accept: str) -> tuple[bytes, str]:

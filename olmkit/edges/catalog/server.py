@@ -109,10 +109,10 @@ class CallObserver(Protocol):
     """Observes the server; `kind` is `unary`, `server_stream` or `bidi_stream`."""
 
     def started(self, kind: str, service: str, method: str) -> None:
-        """A call was received."""
+        """Record that a call was received."""
 
     def handled(self, kind: str, service: str, method: str, code: str, seconds: float) -> None:
-        """It ended with the code, written as in Go: `OK`, `NotFound`."""
+        """Record that a call ended with the code, written as in Go: `OK`, `NotFound`."""
 
 
 class CatalogServer:
@@ -269,7 +269,7 @@ class CatalogServer:
         await _refuse(error, context)
 
     def _lose(self) -> None:
-        """The file of the catalog was changed or cannot be read; the owner builds it again."""
+        """Report that the catalog's file was changed or is unreadable; the owner rebuilds it."""
         if self._registry is not None:
             self.hold()
             self.lost.set()

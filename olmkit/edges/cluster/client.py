@@ -169,7 +169,7 @@ class HttpCluster:
         idle_timeout: float = _WATCH_IDLE,
         **selectors: Unpack[Selectors],
     ) -> AsyncIterator[WatchEvent]:
-        """Events until the server ends the stream, or nothing came for `idle_timeout` seconds."""
+        """Yield events until the stream ends or the server is idle for `idle_timeout` seconds."""
         params = _selector_params(selectors) | _params(
             resourceVersion=resource_version, timeoutSeconds=str(timeout_seconds)
         )

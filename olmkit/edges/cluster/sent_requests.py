@@ -28,7 +28,7 @@ class RequestSpan(Protocol):
         """Return the headers that tell the server the trace of the request."""
 
     def ended(self, code: str) -> None:
-        """The response's head was received, or `<error>`."""
+        """Record that the response's headers were received, or `<error>`."""
 
 
 Tracer = Callable[[str, str, str], RequestSpan | None]
@@ -68,7 +68,7 @@ class SentRequest:
         return self._span.headers if self._span is not None else ()
 
     def ended(self, code: str) -> None:
-        """The response's head was received; `code` is its status, or `FAILED`."""
+        """Record that the response's headers were received; `code` is its status, or `FAILED`."""
         if self._all.observer is not None:
             self._all.observer(self._method, self._all.host, code)
         if _LOG.isEnabledFor(logging.DEBUG):
@@ -80,7 +80,7 @@ class SentRequest:
             self._span = None
 
     def given_up(self) -> None:
-        """The request was cancelled: there is no response, but its span must end."""
+        """Record that the request was cancelled: there is no response, but its span must end."""
         if self._span is not None:
             self._span.ended(FAILED)
             self._span = None

@@ -140,7 +140,7 @@ class LayoutReader:
         return self._entries
 
     def _forget(self) -> None:
-        """Read the index again when it is needed next."""
+        """Discard the index, so that it is read again."""
         self._entries = self._subjects = None
         self._names = {}
 

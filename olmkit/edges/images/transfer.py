@@ -1,4 +1,4 @@
-"""Copy images from one store to another, with several pieces at once.
+"""Copy images from one store to another, with several parallel transfers.
 
 Pieces that the target already has are not sent again, pieces in another repository of the same
 registry are mounted, and the rest is streamed in chunks. Parts are copied before the manifests that

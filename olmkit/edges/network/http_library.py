@@ -45,7 +45,7 @@ def _read(context: ssl.SSLContext) -> None:
 
 @contextlib.contextmanager
 def _later() -> Iterator[None]:
-    """While this is open, contexts load the system's CA certificates later."""
+    """Let contexts load the system's CA certificates later, for the duration of the block."""
     load = ssl.SSLContext.load_default_certs
 
     def defer(context: ssl.SSLContext, _purpose: object = None) -> None:

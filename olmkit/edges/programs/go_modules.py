@@ -87,7 +87,7 @@ class ModuleFolders:
             yield self._project / found.path / inside
 
     def _from_sums(self) -> dict[str, str]:
-        """Newest version of each module in `go.sum`: what an old `go.mod` does not list."""
+        """Return the newest version of each module in `go.sum`: an old `go.mod` has no list."""
         if self._sums is None:
             self._sums = {}
             path = self._project / "go.sum"

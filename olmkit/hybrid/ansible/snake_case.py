@@ -67,7 +67,7 @@ def _changes(letter: str, following: str) -> bool:
 
 
 def _apart(text: str, word: str) -> str:
-    """Return the first occurrence of the word set apart by `_`, its plural with it."""
+    """Separate the first occurrence of the word, including its plural, with `_`."""
     start = text.find(word)
     if start < 0:
         return text

@@ -436,7 +436,7 @@ class HelmReconciler:
 
 
 def _is_to_install(release: Release | None) -> bool:
-    """There is none, or the first attempt failed; a later revision that failed is upgraded."""
+    """Return whether there is no release, or the first attempt failed; later ones are upgraded."""
     return release is None or (release.status != releases.DEPLOYED and release.revision == 1)
 
 

@@ -97,7 +97,7 @@ class PreparedBundle:
     passed_over: tuple[Diagnostic, ...] = ()
 
     def images_to_pin(self) -> tuple[str, ...]:
-        """The images of the bundle without a digest."""
+        """Return the images of the bundle without a digest."""
         return self.draft.unpinned() if self.draft else ()
 
 

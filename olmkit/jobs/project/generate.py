@@ -137,7 +137,7 @@ def plan(workspace: Workspace, options: GenerateOptions | None = None) -> Genera
 def _check_watched(
     workspace: Workspace, project: Project, chosen: GenerateOptions
 ) -> tuple[Diagnostic, ...]:
-    """Return the findings of `watches.yaml`: its entries, and what they name and does not exist."""
+    """Return the findings of `watches.yaml`: its entries, and missing files that they name."""
     data = _read_if_there(workspace, watched_files.FILE) if project.runners else None
     if data is None:
         return ()

@@ -236,7 +236,7 @@ class _Run:
         return ValidationResult(reference=reference, name=name, diagnostics=tuple(found))
 
     def pull_request(self, changed: ChangeSet) -> ValidationResult:
-        """Return the findings about the changes as a whole."""
+        """Return the findings about the pull request as a whole."""
         found = engine.run(changed, self.rules[PULL_REQUEST], severities=self.profile.severities)
         return ValidationResult(reference="pull request", diagnostics=found)
 

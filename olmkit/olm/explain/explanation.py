@@ -104,7 +104,7 @@ def link(manifest: Manifest, state: str) -> ChainLink:
 
 
 def subject(manifest: Manifest) -> str:
-    """`Kind namespace/name`."""
+    """Return `Kind namespace/name`."""
     namespace = objects.namespace(manifest)
     place = f"{namespace}/" if namespace else ""
     return f"{objects.kind(manifest)} {place}{objects.name(manifest)}"

@@ -96,10 +96,10 @@ Play = Callable[..., Awaitable[None]]
 
 
 @pytest.fixture
-def play(each_server: ApiServer | ControlPlane, kube_client: Client) -> Play:
+def run_scenario(each_server: ApiServer | ControlPlane, kube_client: Client) -> Play:
     """Runs a test about one Backup that is due at three each night, from its creation on."""
 
-    async def played(story: Callable[[Stage], Awaitable[None]], **spec: Any) -> None:
+    async def run(scenario: Callable[[Stage], Awaitable[None]], **spec: Any) -> None:
         if isinstance(each_server, ApiServer):
             role = rbac.read([CONFIG / "rbac/role.yaml"])
             each_server.denies = rbac.forbids(role + OF_THE_TEST)
@@ -116,9 +116,9 @@ def play(each_server: ApiServer | ControlPlane, kube_client: Client) -> Play:
         created = (await kube_client.create(made)).metadata.creation_timestamp
         assert created is not None
         first = Schedule.parse("0 3 * * *", "UTC").next_after(parse(created))
-        await story(Stage(kube_client, name, first - timedelta(hours=1)))
+        await scenario(Stage(kube_client, name, first - timedelta(hours=1)))
 
-    return played
+    return run
 
 
 OF_THE_TEST = rbac.rules(
@@ -140,8 +140,8 @@ OF_THE_TEST = rbac.rules(
 NIGHT = timedelta(days=1)
 
 
-async def test_a_backup_starts_at_its_time_and_only_once(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_backup_starts_at_its_time_and_only_once(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         assert await stage.reconcile() == 3600
         assert await stage.jobs() == []
         assert await stage.condition("Ready") == ("True", "Scheduled")
@@ -165,11 +165,11 @@ async def test_a_backup_starts_at_its_time_and_only_once(play: Play) -> None:
         assert (await stage.status()).last_successful_time == moment(stage.now)
         assert stage.events == ["Created", "Started"]
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_the_newest_jobs_are_kept(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_the_newest_jobs_are_kept(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         made = []
         stage.now += timedelta(hours=1)
         for kind in ("Complete", "Failed", "Complete", "Failed", "Complete"):
@@ -181,11 +181,11 @@ async def test_the_newest_jobs_are_kept(play: Play) -> None:
         assert await stage.jobs() == sorted(made[2:])
         assert await stage.condition("Successful") == ("True", "BackupComplete")
 
-    await play(story, keep=2, keepFailed=1)
+    await run_scenario(scenario, keep=2, keepFailed=1)
 
 
-async def test_a_failed_backup_is_reported(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_failed_backup_is_reported(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.now += timedelta(hours=1)
         await stage.reconcile()
         await stage.end((await stage.jobs())[0], kind="Failed")
@@ -193,20 +193,20 @@ async def test_a_failed_backup_is_reported(play: Play) -> None:
         assert await stage.condition("Successful") == ("False", "BackupFailed")
         assert (await stage.status()).last_successful_time is None
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_after_downtime_one_backup_is_started(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_after_downtime_one_backup_is_started(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.now += 5 * NIGHT + timedelta(hours=1, minutes=59)
         await stage.reconcile()
         assert len(await stage.jobs()) == 1
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_a_backup_that_is_too_late_is_missed_and_reported_once(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_backup_that_is_too_late_is_missed_and_reported_once(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.now += timedelta(hours=3)
         await stage.reconcile()
         await stage.reconcile()
@@ -214,11 +214,13 @@ async def test_a_backup_that_is_too_late_is_missed_and_reported_once(play: Play)
         assert stage.events == ["Created", "MissedSchedule"]
         assert (await stage.status()).last_missed_time == moment(stage.now - timedelta(hours=2))
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_a_suspended_schedule_starts_nothing_and_catches_up_on_nothing(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_suspended_schedule_starts_nothing_and_catches_up_on_nothing(
+    run_scenario: Play,
+) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.now += timedelta(hours=1)
         await stage.reconcile()
         assert await stage.condition("Ready") == ("False", "Suspended")
@@ -231,16 +233,16 @@ async def test_a_suspended_schedule_starts_nothing_and_catches_up_on_nothing(pla
         await stage.reconcile()
         assert len(await stage.jobs()) == 1
 
-    await play(story, suspend=True)
+    await run_scenario(scenario, suspend=True)
 
 
 @pytest.mark.parametrize(
     ("policy", "running", "started"), [("Allow", 2, 2), ("Forbid", 1, 1), ("Replace", 1, 2)]
 )
 async def test_a_backup_that_is_due_while_another_one_runs_follows_the_policy(
-    play: Play, policy: str, running: int, started: int
+    run_scenario: Play, policy: str, running: int, started: int
 ) -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.now += timedelta(hours=1)
         await stage.reconcile()
         first = (await stage.jobs())[0]
@@ -254,11 +256,11 @@ async def test_a_backup_that_is_due_while_another_one_runs_follows_the_policy(
             await stage.reconcile()  # still in time
             assert stage.events.count("Started") == 2
 
-    await play(story, concurrencyPolicy=policy)
+    await run_scenario(scenario, concurrencyPolicy=policy)
 
 
-async def test_a_crash_after_the_creation_of_a_job_starts_no_second_one(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_crash_after_the_creation_of_a_job_starts_no_second_one(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         await stage.reconcile()
         before = await stage.backup()
         stage.now += timedelta(hours=1)
@@ -271,11 +273,11 @@ async def test_a_crash_after_the_creation_of_a_job_starts_no_second_one(play: Pl
         assert await stage.jobs() == jobs
         assert (await stage.status()).last_schedule_time == moment(stage.now)
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_an_invalid_schedule_is_reported_and_existing_jobs_stay(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_an_invalid_schedule_is_reported_and_existing_jobs_stay(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         stage.now += timedelta(hours=1)
         await stage.reconcile()
         jobs = await stage.jobs()
@@ -286,16 +288,16 @@ async def test_an_invalid_schedule_is_reported_and_existing_jobs_stay(play: Play
         assert (await stage.status()).active == jobs
         assert (await stage.status()).next_schedule_time is None
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_a_deleted_object_needs_nothing(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_deleted_object_needs_nothing(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         await stage.client.delete(Backup, stage.key)
         assert await stage.reconcile() == 0
         assert await stage.jobs() == []
 
-    await play(story)
+    await run_scenario(scenario)
 
 
 def test_defaults_of_the_types_are_those_of_the_crd(crds: list[Manifest]) -> None:

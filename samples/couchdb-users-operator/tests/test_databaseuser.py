@@ -77,18 +77,18 @@ class Stage:
         await until(is_so)
 
 
-Story = Callable[[Stage], Awaitable[None]]
-Play = Callable[[Story], Awaitable[None]]
+Scenario = Callable[[Stage], Awaitable[None]]
+Play = Callable[[Scenario], Awaitable[None]]
 
 
 @pytest.fixture
-def play(each_server: ApiServer | ControlPlane, kube_client: Client) -> Play:
+def run_scenario(each_server: ApiServer | ControlPlane, kube_client: Client) -> Play:
     """Runs a test on the double and on a real server."""
     del each_server  # the client is one of them
-    return lambda story: played(kube_client, story)
+    return lambda scenario: run(kube_client, scenario)
 
 
-async def played(client: Client, story: Story) -> None:
+async def run(client: Client, scenario: Scenario) -> None:
     """Run a test with the whole operator; at its end the operator and its session end."""
     database = SmallCouchDB("operator", "of-the-operator")
     async with database.serving():
@@ -96,7 +96,7 @@ async def played(client: Client, story: Story) -> None:
         wiring.add_controllers(manager, {"COUCHDB_URL": database.url, **ACCOUNT})
         async with running(manager):
             stage = Stage(client, database, f"user-{next(NUMBERS)}")
-            await story(stage)
+            await scenario(stage)
             await client.delete(DatabaseUser, stage.key)
             await until(lambda: is_gone(stage))
         assert database.sessions == set()
@@ -107,8 +107,8 @@ async def is_gone(stage: Stage) -> bool:
     return await stage.client.get(DatabaseUser, stage.key) is None
 
 
-async def test_a_user_is_created_changed_and_deleted(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_user_is_created_changed_and_deleted(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         await stage.set_password("first")
         await stage.create(roles=["reader"])
         await stage.until_ready_is("True", "AsWanted")
@@ -124,15 +124,15 @@ async def test_a_user_is_created_changed_and_deleted(play: Play) -> None:
         await until(lambda: is_gone(stage))
         assert stage.document is None
 
-    await play(story)
+    await run_scenario(scenario)
 
 
 async def has_roles(stage: Stage, roles: list[str]) -> bool:
     return stage.document is not None and stage.document["roles"] == roles
 
 
-async def test_a_later_or_changed_password_is_set(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_later_or_changed_password_is_set(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         await stage.create()
         await stage.until_ready_is("False", "NoPassword")
         assert stage.document is None
@@ -145,11 +145,11 @@ async def test_a_later_or_changed_password_is_set(play: Play) -> None:
 
         await until(is_second)
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_a_user_of_another_owner_is_neither_changed_nor_deleted(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_user_of_another_owner_is_neither_changed_nor_deleted(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         theirs = {"_id": stage.id, "_rev": "1-a", "name": stage.name, "roles": []}
         stage.database.users[stage.id] = dict(theirs)
         await stage.set_password("first")
@@ -159,21 +159,21 @@ async def test_a_user_of_another_owner_is_neither_changed_nor_deleted(play: Play
         await until(lambda: is_gone(stage))
         assert stage.document == theirs
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_a_role_of_the_database_is_refused(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_role_of_the_database_is_refused(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         await stage.set_password("first")
         await stage.create(roles=["_admin"])
         await stage.until_ready_is("False", "InvalidRole")
         assert stage.document is None
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_an_expired_session_is_opened_again(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_an_expired_session_is_opened_again(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         await stage.set_password("first")
         await stage.create()
         await stage.until_ready_is("True", "AsWanted")
@@ -182,11 +182,11 @@ async def test_an_expired_session_is_opened_again(play: Play) -> None:
         await until(lambda: has_roles(stage, ["reader"]))
         assert stage.database.logins == 2
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_an_unreachable_database_is_reported_and_retried(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_an_unreachable_database_is_reported_and_retried(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         await stage.set_password("first")
         stage.database.is_down = True
         await stage.create()
@@ -194,11 +194,11 @@ async def test_an_unreachable_database_is_reported_and_retried(play: Play) -> No
         stage.database.is_down = False
         await stage.until_ready_is("True", "AsWanted")
 
-    await play(story)
+    await run_scenario(scenario)
 
 
-async def test_an_object_waits_until_its_user_is_deleted(play: Play) -> None:
-    async def story(stage: Stage) -> None:
+async def test_an_object_waits_until_its_user_is_deleted(run_scenario: Play) -> None:
+    async def scenario(stage: Stage) -> None:
         await stage.set_password("first")
         await stage.create()
         await stage.until_ready_is("True", "AsWanted")
@@ -211,20 +211,20 @@ async def test_an_object_waits_until_its_user_is_deleted(play: Play) -> None:
         await until(lambda: is_gone(stage))
         assert stage.document is None
 
-    await play(story)
+    await run_scenario(scenario)
 
 
 async def test_used_permissions_are_those_of_the_role(
     api_server: ApiServer, kube_client: Client
 ) -> None:
-    async def story(stage: Stage) -> None:
+    async def scenario(stage: Stage) -> None:
         await stage.set_password("first")
         await stage.create()
         await stage.until_ready_is("True", "AsWanted")
         secret = await stage.client.get(SECRET, stage.key)
         assert secret is not None
 
-    await played(kube_client, story)
+    await run(kube_client, scenario)
     report = rbac.compare(api_server.accesses, rbac.read([CONFIG / "rbac/role.yaml"]))
     of_the_test = {"create databaseusers", "delete databaseusers", "patch secrets"}
     assert {f"{one.verb} {one.resource}" for one in report.missing} <= of_the_test

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from conftest import World
 
 
-def told(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def types_and_names(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(one["type"], one["object"]["metadata"].get("name", "")) for one in events]
 
 
@@ -31,7 +31,7 @@ async def test_a_watch_has_the_events_after_a_version(world: World) -> None:
     await world.patch("configmaps", "a", {"data": {"x": "2"}})
     await world.ask("DELETE", world.path("configmaps", "a"))
     events = await world.events("configmaps", resourceVersion=version)
-    assert told(events) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+    assert types_and_names(events) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
     versions = [int(one["object"]["metadata"]["resourceVersion"]) for one in events]
     assert versions == sorted(set(versions))
     assert versions[0] > int(version)
@@ -44,7 +44,7 @@ async def test_a_watch_has_new_events(world: World) -> None:
     watching = asyncio.ensure_future(world.events("configmaps", resourceVersion=version, seconds=2))
     await asyncio.sleep(0.3)
     await world.make("configmaps", "a")
-    assert told(await watching) == [("ADDED", "a")]
+    assert types_and_names(await watching) == [("ADDED", "a")]
 
 
 @pytest.mark.parametrize("version", ["0", None])
@@ -56,7 +56,7 @@ async def test_a_watch_without_a_version_begins_with_existing_objects(
     await world.make("configmaps", "b")
     params = {} if version is None else {"resourceVersion": version}
     events = await world.events("configmaps", **params)
-    assert sorted(told(events)) == [("ADDED", "a"), ("ADDED", "b")]
+    assert sorted(types_and_names(events)) == [("ADDED", "a"), ("ADDED", "b")]
 
 
 async def test_a_watch_of_a_compacted_version_is_an_error_event(world: World) -> None:
@@ -84,7 +84,12 @@ async def test_a_selector_adds_and_deletes_objects_in_a_watch(world: World) -> N
     await world.patch("configmaps", "a", {"data": {"k": "v"}})
     await world.make("configmaps", "never")
     events = await world.events("configmaps", resourceVersion=version, labelSelector="x=1")
-    assert told(events) == [("ADDED", "a"), ("DELETED", "a"), ("ADDED", "a"), ("MODIFIED", "a")]
+    assert types_and_names(events) == [
+        ("ADDED", "a"),
+        ("DELETED", "a"),
+        ("ADDED", "a"),
+        ("MODIFIED", "a"),
+    ]
     gone = events[1]["object"]["metadata"]
     assert gone["labels"] == {"x": "1"}, "the last selected state"
     assert int(gone["resourceVersion"]) > int(events[0]["object"]["metadata"]["resourceVersion"])
@@ -97,7 +102,7 @@ async def test_field_selectors_apply_to_watches(world: World) -> None:
     events = await world.events(
         "configmaps", resourceVersion=version, fieldSelector="metadata.name=b"
     )
-    assert told(events) == [("ADDED", "b")]
+    assert types_and_names(events) == [("ADDED", "b")]
 
 
 async def test_a_watch_only_sees_its_namespace(world: World) -> None:
@@ -113,7 +118,7 @@ async def test_a_watch_only_sees_its_namespace(world: World) -> None:
     await world.ask("POST", f"/api/v1/namespaces/{other}/configmaps", manifest)
     await world.make("configmaps", "a")
     events = await world.events("configmaps", resourceVersion=version)
-    assert told(events) == [("ADDED", "a")]
+    assert types_and_names(events) == [("ADDED", "a")]
 
 
 async def test_a_bookmark_ends_the_initial_events(world: World) -> None:
@@ -125,7 +130,7 @@ async def test_a_bookmark_ends_the_initial_events(world: World) -> None:
         resourceVersionMatch="NotOlderThan",
         allowWatchBookmarks="true",
     )
-    assert sorted(told(events[:2])) == [("ADDED", "a"), ("ADDED", "b")]
+    assert sorted(types_and_names(events[:2])) == [("ADDED", "a"), ("ADDED", "b")]
     mark = events[2]
     assert mark["type"] == "BOOKMARK"
     metadata = mark["object"]["metadata"]
@@ -150,7 +155,7 @@ async def test_a_watch_that_is_about_to_end_sends_a_bookmark(world: World) -> No
             resourceVersion=version,
             allowWatchBookmarks="true",
         )
-        assert told(events[:1]) == [("ADDED", "a")]
+        assert types_and_names(events[:1]) == [("ADDED", "a")]
         if events[1:] or world.is_double:
             break
     assert {one["type"] for one in events[1:]} == {"BOOKMARK"}
@@ -183,4 +188,6 @@ async def test_a_status_change_is_an_event(world: World) -> None:
     await world.patch("widgets", "a", {"status": {"ready": 1}}, sub="status")
     await world.patch("widgets", "a", {"status": {"ready": 1}}, sub="status")
     events = await world.events("widgets", resourceVersion=version)
-    assert told(events) == [("MODIFIED", "a")], "a write without a change is not an event"
+    assert types_and_names(events) == [("MODIFIED", "a")], (
+        "a write without a change is not an event"
+    )

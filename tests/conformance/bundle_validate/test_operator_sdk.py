@@ -36,12 +36,12 @@ _LATER = re.compile(r"5\.6|5\.7|^6\.1")
 def _found(folder: Path, shown: str) -> tuple[Diagnostic, ...] | None:
     """Return all findings about a published bundle, or `None` if there is no bundle."""
     try:
-        return _judged(layout.read(disk.read_tree(folder), shown))
+        return _findings_of(layout.read(disk.read_tree(folder), shown))
     except OlmkitError:
         return None
 
 
-def _judged(bundle: Bundle | None) -> tuple[Diagnostic, ...] | None:
+def _findings_of(bundle: Bundle | None) -> tuple[Diagnostic, ...] | None:
     if bundle is None:
         return None
     return engine.run(bundle, engine.choose(engine.profile("default")))
@@ -54,7 +54,7 @@ def cases_of_rules(vectors: Path) -> dict[str, Vector]:
 
 @pytest.fixture(scope="module")
 def found(cases_of_rules: dict[str, Vector]) -> Found:
-    return {case: _judged(vector.bundle) for case, vector in cases_of_rules.items()}
+    return {case: _findings_of(vector.bundle) for case, vector in cases_of_rules.items()}
 
 
 @cache
@@ -132,7 +132,7 @@ def test_every_finding_about_a_vector_has_a_counterpart(
     assert sorted(case for case, words in missing.items() if words) == sorted(DIFFERENCES["unsaid"])
 
 
-def _advice(vectors: Mapping[str, Vector]) -> dict[str, str]:
+def _correct_severities(vectors: Mapping[str, Vector]) -> dict[str, str]:
     """Return case → the correct severity if the reference is silent or wrong."""
     advice = {}
     for case, vector in vectors.items():
@@ -150,7 +150,7 @@ def _advice(vectors: Mapping[str, Vector]) -> dict[str, str]:
 def test_if_the_reference_is_silent_olmkit_reports_the_correct_finding(
     cases_of_rules: dict[str, Vector], found: Found
 ) -> None:
-    advice = _advice(cases_of_rules)
+    advice = _correct_severities(cases_of_rules)
     different = {}
     for case, wanted in advice.items():
         listed = found[case]

@@ -93,7 +93,7 @@ def _platforms(image: str) -> tuple[str, ...]:
     return named or ("linux/amd64",)
 
 
-class Asked(NamedTuple):
+class Comparison(NamedTuple):
     """A vector, a selector, the findings of the reference and of olmkit (None: values refused)."""
 
     vector: Vector
@@ -103,9 +103,9 @@ class Asked(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def asked(vectors: Path) -> list[Asked]:
+def comparisons(vectors: Path) -> list[Comparison]:
     return [
-        Asked(vector, selector, theirs, _of_vector(vector, selector))
+        Comparison(vector, selector, theirs, _of_vector(vector, selector))
         for vector in read(vectors).values()
         for selector, theirs in vector.answers.items()
         if selector != "default"
@@ -134,11 +134,11 @@ def _expected(case: str, selector: str) -> str | None:
 
 
 def test_every_selector_has_the_result_of_the_reference_for_every_vector(
-    asked: list[Asked],
+    comparisons: list[Comparison],
 ) -> None:
     different = []
     needed: set[str] = set()
-    for vector, selector, theirs, ours in asked:
+    for vector, selector, theirs, ours in comparisons:
         verdict = "fail" if ours is None or ours.fails else "pass"
         wanted = "fail" if theirs["exit"] else "pass"
         if verdict != wanted:
@@ -146,18 +146,18 @@ def test_every_selector_has_the_result_of_the_reference_for_every_vector(
         if verdict not in (wanted, _expected(vector.case, selector)):
             different.append((vector.case, selector, verdict))
 
-    assert len(asked) == 4766
+    assert len(comparisons) == 4766
     assert different == []
     assert set(DIFFERENCES["optional"]) <= needed
 
 
 def test_every_finding_of_every_selector_has_a_counterpart(
-    asked: list[Asked],
+    comparisons: list[Comparison],
 ) -> None:
     excused = {*DIFFERENCES["verdict"], *DIFFERENCES["unsaid"], *DIFFERENCES["silent"]}
     missing = [
         (vector.case, selector, words)
-        for vector, selector, theirs, ours in asked
+        for vector, selector, theirs, ours in comparisons
         if ours is not None and vector.case not in excused
         if _expected(vector.case, selector) is None
         for words in unanswered(theirs, ours.whole, inspected=_inspected(vector, selector))
@@ -215,7 +215,7 @@ def _published(folder: Path, shown: str) -> Bundle | None:
         return None
 
 
-def _advised(right: str) -> str:
+def _correct_severity(right: str) -> str:
     for severity in ("error", "warning"):
         if f"; right: {severity}" in right:
             return severity
@@ -223,17 +223,17 @@ def _advised(right: str) -> str:
 
 
 def test_if_an_optional_validator_is_silent_olmkit_reports_the_correct_finding(
-    asked: list[Asked],
+    comparisons: list[Comparison],
 ) -> None:
     found: dict[str, set[Severity]] = defaultdict(set)
-    for vector, _, _, ours in asked:
-        if vector.section.startswith("5.6") and _advised(vector.right):
+    for vector, _, _, ours in comparisons:
+        if vector.section.startswith("5.6") and _correct_severity(vector.right):
             found[vector.case] |= {finding.severity for finding in ours.whole} if ours else set()
-    vectors = {vector.case: vector for vector, *_ in asked}
+    vectors = {vector.case: vector for vector, *_ in comparisons}
     silent = [
         case
         for case, severities in found.items()
-        if not {Severity(_advised(vectors[case].right)), Severity.ERROR} & severities
+        if not {Severity(_correct_severity(vectors[case].right)), Severity.ERROR} & severities
     ]
 
     assert len(found) == 14

@@ -162,11 +162,11 @@ def expected(case: Path, run: Run) -> tuple[dict[str, bytes], bool]:
 
 def verdict(case: Path, run: Run) -> str:
     """Return `same`, or how the two differ."""
-    ours, we_refuse = generated(case, run)
+    ours, is_refused = generated(case, run)
     theirs, they_refuse = expected(case, run)
     if they_refuse:
-        return "same" if we_refuse else "accepted"
-    if we_refuse:
+        return "same" if is_refused else "accepted"
+    if is_refused:
         return "refused"
     different = sorted(path for path in ours | theirs if ours.get(path) != theirs.get(path))
     return f"different: {', '.join(different)}" if different else "same"
@@ -200,8 +200,8 @@ def test_each_small_package_is_read_or_refused_as_in_controller_gen(
 
 def _snippet(folder: Path, run: Run) -> str:
     """The output of `crd-parse` only has the one field of each schema."""
-    ours, we_refuse = generated(folder, run)
-    if we_refuse:
+    ours, is_refused = generated(folder, run)
+    if is_refused:
         return "refused"
     lines = next(iter(ours.values())).decode().splitlines(keepends=True)
     start = next(index for index, line in enumerate(lines) if line.startswith("          x:"))

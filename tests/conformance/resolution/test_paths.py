@@ -44,7 +44,7 @@ def is_graph_alone(world: dict[str, Any], answer: dict[str, Any]) -> bool:
         and subscription.get("currentCSV", installed) == installed
         and [one["name"] for one in world.get("csvs", ())] == ([installed] if installed else [])
         and types <= {"olm.package", "olm.gvk", "olm.label"}
-        and not any(_says_twice(bundle) for bundle in catalog["bundles"])
+        and not any(_has_repeated_property(bundle) for bundle in catalog["bundles"])
         and not any(key in bundle for bundle in catalog["bundles"] for key in old)
         and not any("unavailable" in one for one in catalog["packages"])
         and not catalog.get("health")
@@ -52,7 +52,7 @@ def is_graph_alone(world: dict[str, Any], answer: dict[str, Any]) -> bool:
     )
 
 
-def _says_twice(bundle: dict[str, Any]) -> bool:
+def _has_repeated_property(bundle: dict[str, Any]) -> bool:
     """Such a bundle conflicts with itself."""
     said = [json.dumps(one, sort_keys=True) for one in bundle.get("properties", ())]
     return len(said) != len(set(said))

@@ -30,7 +30,7 @@ from olmkit.runtime.kinds import CustomResource, Int32, Int64, Model
 _WRONG = st.sampled_from([False, 1.5, "", "zz", -1000, 1000, [], {}, [1], {"a": 1}])
 
 
-def _mostly(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def _usually(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Values of a type, and sometimes another value."""
     return st.integers(0, 30).flatmap(lambda chance: values if chance else _WRONG)
 
@@ -39,7 +39,7 @@ _NAMES = ("one", "two_words", "three", "fourth_field", "five")
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RandomType:
     """A type as text, objects of it, and a literal default or None."""
 
     text: str
@@ -57,17 +57,17 @@ class Author:
     def pick(self, *choices: Any) -> Any:
         return self.draw(st.sampled_from(choices))
 
-    def scalar(self) -> Drawn:
+    def scalar(self) -> RandomType:
         return self.pick(
             self._integer, self._text, self._flag, self._literal, self._enum, self._number
         )()
 
-    def any(self, depth: int) -> Drawn:
+    def any(self, depth: int) -> RandomType:
         if depth == 0:
             return self.scalar()
         return self._nested(depth)
 
-    def _nested(self, depth: int) -> Drawn:
+    def _nested(self, depth: int) -> RandomType:
         kind = self.pick("scalar", "scalar", "list", "map", "set", "model")
         match kind:
             case "list":
@@ -75,19 +75,19 @@ class Author:
             case "map":
                 inner = self.any(depth - 1)
                 keys = st.sampled_from(["a", "b", "c"])
-                return Drawn(
+                return RandomType(
                     f"dict[str, {inner.text}]", st.dictionaries(keys, inner.values, max_size=2)
                 )
             case "set":
                 inner = self.pick(self._integer, self._text)()
                 values = st.lists(inner.values, max_size=3, unique_by=repr)
-                return Drawn(f"set[{inner.text}]", values)
+                return RandomType(f"set[{inner.text}]", values)
             case "model":
                 return self.model(depth - 1)
             case _:
                 return self.scalar()
 
-    def _list(self, depth: int) -> Drawn:
+    def _list(self, depth: int) -> RandomType:
         inner = self.any(depth - 1)
         least = self.pick(0, 0, 1)
         limit = {0: "MaxLen(2)", 1: "Len(1, 2)"}[least]
@@ -97,9 +97,9 @@ class Author:
             f"conlist({inner.text}, min_length={least}, max_length=2)",
             f"tuple[{inner.text}, ...]",
         )
-        return Drawn(text, st.lists(inner.values, max_size=3))
+        return RandomType(text, st.lists(inner.values, max_size=3))
 
-    def model(self, depth: int) -> Drawn:
+    def model(self, depth: int) -> RandomType:
         """A separate class, with some of the fields required."""
         lines: list[str] = []
         required: dict[str, st.SearchStrategy[Any]] = {}
@@ -122,9 +122,9 @@ class Author:
         self.classes.append(f"class {name}(Model):\n" + "\n".join(lines) + "\n")
         whole = st.fixed_dictionaries(required, optional=optional)
         some = st.fixed_dictionaries({}, optional=required | optional)
-        return Drawn(name, _mostly(st.one_of(whole, whole, whole, whole, some)))
+        return RandomType(name, _usually(st.one_of(whole, whole, whole, whole, some)))
 
-    def _integer(self) -> Drawn:
+    def _integer(self) -> RandomType:
         low = self.draw(st.integers(-9, 8))
         high = self.draw(st.integers(low + 1, 9))  # limits that no value satisfies are refused
         text = self.pick(
@@ -137,39 +137,39 @@ class Author:
             f"conint(ge={low}, lt={high})",
             "Annotated[int, MultipleOf(3)]",
         )
-        values = _mostly(st.integers(-10, 10))
-        return Drawn(text, values, "3" if text in ("int", "Int32", "PositiveInt") else None)
+        values = _usually(st.integers(-10, 10))
+        return RandomType(text, values, "3" if text in ("int", "Int32", "PositiveInt") else None)
 
-    def _number(self) -> Drawn:
+    def _number(self) -> RandomType:
         text = self.pick("float", "Annotated[float, Ge(-1.5), Lt(2.5)]")
-        values = _mostly(st.one_of(st.sampled_from([-2.5, -1.5, 0.25, 2.5]), st.integers(-3, 3)))
-        return Drawn(text, values, "0.5")
+        values = _usually(st.one_of(st.sampled_from([-2.5, -1.5, 0.25, 2.5]), st.integers(-3, 3)))
+        return RandomType(text, values, "0.5")
 
-    def _text(self) -> Drawn:
+    def _text(self) -> RandomType:
         text = self.pick(
             "str",
             "Annotated[str, MinLen(1), MaxLen(3)]",
             'Annotated[str, Field(pattern="^[ab]+$")]',
             "constr(min_length=2)",
         )
-        values = _mostly(st.text(alphabet="abü€😀", max_size=4))
-        return Drawn(text, values, '"ab"')
+        values = _usually(st.text(alphabet="abü€😀", max_size=4))
+        return RandomType(text, values, '"ab"')
 
-    def _flag(self) -> Drawn:
-        return Drawn("bool", _mostly(st.booleans()), "True")
+    def _flag(self) -> RandomType:
+        return RandomType("bool", _usually(st.booleans()), "True")
 
-    def _literal(self) -> Drawn:
+    def _literal(self) -> RandomType:
         if self.draw(st.booleans()):
-            return Drawn('Literal["x", "y"]', _mostly(st.sampled_from("xyz")), '"x"')
-        return Drawn("Literal[1, 2]", _mostly(st.integers(0, 3)), "2")
+            return RandomType('Literal["x", "y"]', _usually(st.sampled_from("xyz")), '"x"')
+        return RandomType("Literal[1, 2]", _usually(st.integers(0, 3)), "2")
 
-    def _enum(self) -> Drawn:
+    def _enum(self) -> RandomType:
         name = f"Choice{len(self.classes)}"
         if self.draw(st.booleans()):
             self.classes.append(f'class {name}(StrEnum):\n    A = "a"\n    B = "b"\n')
-            return Drawn(name, _mostly(st.sampled_from("abc")))
+            return RandomType(name, _usually(st.sampled_from("abc")))
         self.classes.append(f"class {name}(IntEnum):\n    A = 1\n    B = 5\n")
-        return Drawn(name, _mostly(st.sampled_from([1, 2, 5])))
+        return RandomType(name, _usually(st.sampled_from([1, 2, 5])))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ PACKAGE = "memcached-operator"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Done:
+class CompletedCommand:
     """The output of a command, and its exit code."""
 
     code: int
@@ -39,7 +39,7 @@ class Done:
         return json.loads(self.out)
 
 
-class Typist:
+class CommandRunner:
     """Runs olmkit with the cluster, and prints commands and their output."""
 
     def __init__(self, cluster: Any, folder: Path) -> None:
@@ -57,7 +57,7 @@ class Typist:
         sys.stdout.write(f"\n{words}\n")
         sys.stdout.flush()
 
-    def try_(self, *words: str | Path, code: int | None = 0) -> Done:
+    def try_(self, *words: str | Path, code: int | None = 0) -> CompletedCommand:
         """Run a command; it must end with `code`, unless that is None."""
         typed = [str(word) for word in words]
         sys.stdout.write(f"  $ {shlex.join(['olmkit', *typed])}\n")
@@ -75,7 +75,7 @@ class Typist:
         sys.stdout.write(f"    ({time.monotonic() - begin:.1f} s)\n")
         sys.stdout.flush()
         assert code is None or done.returncode == code, done.stderr + done.stdout
-        return Done(code=done.returncode, out=done.stdout, err=done.stderr)
+        return CompletedCommand(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def __call__(self, *words: str | Path) -> str:
         """Return the output of a command that succeeds."""
@@ -104,14 +104,14 @@ class Release:
 
 
 @pytest.fixture(scope="session")
-def typist(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Typist:
-    return Typist(cluster, tmp_path_factory.mktemp("typed"))
+def run_olmkit(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> CommandRunner:
+    return CommandRunner(cluster, tmp_path_factory.mktemp("typed"))
 
 
 @pytest.fixture
-def typist_of(tmp_path: Path) -> Callable[[Any], Typist]:
+def run_olmkit_of(tmp_path: Path) -> Callable[[Any], CommandRunner]:
     """A user of another cluster."""
-    return lambda cluster: Typist(cluster, tmp_path)
+    return lambda cluster: CommandRunner(cluster, tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -149,7 +149,7 @@ def base(root: Path) -> str:
 @pytest.fixture(scope="session")
 def release(
     cluster: Any,
-    typist: Typist,
+    run_olmkit: CommandRunner,
     base: str,
     wheels: Path,
     root: Path,
@@ -169,28 +169,30 @@ def release(
         file.write_text(text)
     image = f"{cluster.registry}/{PACKAGE}"
     bundles, folders = {}, {}
-    typist.tell("The operator's image and the images of its bundles")
+    run_olmkit.tell("The operator's image and the images of its bundles")
     for version in VERSIONS:
-        typist("image", "build", "-C", project, "-t", f"{image}:v{version}", "--push",
+        run_olmkit("image", "build", "-C", project, "-t", f"{image}:v{version}", "--push",
                "--base", base, "--wheels", wheels)  # fmt: skip
         folders[version] = home / "bundle" / version
-        typist("bundle", "generate", "-C", project, "--version", version, "--input",
+        run_olmkit("bundle", "generate", "-C", project, "--version", version, "--input",
                f"config/releases/{version}", "--output-dir", folders[version])  # fmt: skip
-        bundles[version] = typist(
+        bundles[version] = run_olmkit(
             "bundle", "build", folders[version], "-t", f"{image}-bundle:v{version}", "--push"
         ).strip()
     return Release(image=image, bundles=bundles, folders=folders, project=project)
 
 
 @pytest.fixture(scope="session")
-def catalog_of(typist: Typist, release: Release, tmp_path_factory: Any) -> Callable[..., Path]:
+def catalog_of(
+    run_olmkit: CommandRunner, release: Release, tmp_path_factory: Any
+) -> Callable[..., Path]:
     """Write the directory of a catalog with some of the versions."""
 
     def make(*versions: str) -> Path:
         folder = Path(tmp_path_factory.mktemp("catalog"))
-        (folder / "catalog.yaml").write_text(typist("catalog", "init", PACKAGE, "-c", "alpha"))
+        (folder / "catalog.yaml").write_text(run_olmkit("catalog", "init", PACKAGE, "-c", "alpha"))
         for version in versions:
-            typist("catalog", "add", folder, release.bundles[version], "--channel", "alpha")
+            run_olmkit("catalog", "add", folder, release.bundles[version], "--channel", "alpha")
         return folder
 
     return make

@@ -27,7 +27,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "why"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Broken:
+class BrokenInstall:
     """One case: the requested package, and the objects around it."""
 
     name: str
@@ -43,34 +43,36 @@ class Broken:
 
 
 SITUATIONS = (
-    Broken(name="no-group", cause="no-operator-group", says="has no OperatorGroup", groups=0),
-    Broken(name="two-groups", cause="several-operator-groups", says="has 2 OperatorGroups",
+    BrokenInstall(
+        name="no-group", cause="no-operator-group", says="has no OperatorGroup", groups=0
+    ),
+    BrokenInstall(name="two-groups", cause="several-operator-groups", says="has 2 OperatorGroups",
            groups=2),
-    Broken(name="mode", package="own-only", targets=None, cause="install-mode-not-supported",
+    BrokenInstall(name="mode", package="own-only", targets=None, cause="install-mode-not-supported",
            says="does not support the install mode `AllNamespaces`"),
-    Broken(name="image", package="bad-image", cause="image-cannot-be-pulled",
+    BrokenInstall(name="image", package="bad-image", cause="image-cannot-be-pulled",
            says="/nowhere:1` cannot be pulled: not found"),
-    Broken(name="bundle-image", package="no-bundle", cause="bundle-cannot-be-unpacked",
+    BrokenInstall(name="bundle-image", package="no-bundle", cause="bundle-cannot-be-unpacked",
            says="the bundle cannot be unpacked: the image"),
-    Broken(name="time-out", package="late-bundle", cause="unpack-time-out",
+    BrokenInstall(name="time-out", package="late-bundle", cause="unpack-time-out",
            says="took longer than allowed",
            annotations={"operatorframework.io/bundle-unpack-timeout": "15s"}),
-    Broken(name="dependency", package="needy", cause="missing-dependency",
+    BrokenInstall(name="dependency", package="needy", cause="missing-dependency",
            says="(`missing.example.com/v1`), which no catalog offers"),
-    Broken(name="crd", package="strict", cause="crd-rejects-objects",
+    BrokenInstall(name="crd", package="strict", cause="crd-rejects-objects",
            says="would refuse existing objects"),
-    Broken(name="crash", package="crashing", cause="container-crashes",
+    BrokenInstall(name="crash", package="crashing", cause="container-crashes",
            says="ends with exit code 3: there is no database"),
-    Broken(name="refused", package="refused", cause="csv-failed",
+    BrokenInstall(name="refused", package="refused", cause="csv-failed",
            says="cannot be installed: the API server refuses Deployment `refused`"),
-    Broken(name="account", account="weak", cause="service-account-forbidden",
+    BrokenInstall(name="account", account="weak", cause="service-account-forbidden",
            says="service account `t-account/weak` may not create"),
-    Broken(name="heads", package="split", cause="several-heads", says="has several heads"),
-    Broken(name="catalog", image="nowhere-catalog:1", cause="catalog-not-ready",
+    BrokenInstall(name="heads", package="split", cause="several-heads", says="has several heads"),
+    BrokenInstall(name="catalog", image="nowhere-catalog:1", cause="catalog-not-ready",
            says="is not ready: the image"),
-    Broken(name="address", address="10.98.0.9:1", cause="catalog-not-ready",
+    BrokenInstall(name="address", address="10.98.0.9:1", cause="catalog-not-ready",
            says="nothing answers at `10.98.0.9:1`"),
-    Broken(name="no-package", package="unknown", cause="no-such-package",
+    BrokenInstall(name="no-package", package="unknown", cause="no-such-package",
            says="has no package `unknown`"),
 )  # fmt: skip
 
@@ -280,19 +282,19 @@ def broken(cluster: Any, catalog: str, split: str) -> Iterator[float]:
 
 @pytest.mark.parametrize("one", SITUATIONS, ids=lambda one: one.name)
 def test_the_first_line_names_the_cause(
-    cluster: Any, typist: Any, broken: float, tmp_path: Path, one: Broken
+    cluster: Any, run_olmkit: Any, broken: float, tmp_path: Path, one: BrokenInstall
 ) -> None:
     file = tmp_path / "objects.yaml"
     words = ["why", one.package, "-n", f"t-{one.name}", "--save", file]
     while True:
-        done = typist.try_(*words, "-o", "json", code=None)
+        done = run_olmkit.try_(*words, "-o", "json", code=None)
         found = done.json["result"]
         if found["cause"] == one.cause and one.says in found["message"]:
             break
         assert time.monotonic() < broken + 180, found
         time.sleep(2)
     assert done.code in (1, 3)
-    text = typist.try_(*words, code=done.code).out
+    text = run_olmkit.try_(*words, code=done.code).out
     assert one.says in text.splitlines()[0]
     if os.environ.get("OLMKIT_RECORD"):
         case = GOLDEN / one.name

@@ -66,7 +66,7 @@ def catalog(folder: Path, version: str) -> Path:
 @pytest.mark.parametrize("server", ["olmkit", "opm"])
 def test_a_rolling_update_fails_no_call_and_mixes_no_answer(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     namespace: str,
     eventually: Callable[..., Any],
     request: pytest.FixtureRequest,
@@ -79,16 +79,16 @@ def test_a_rolling_update_fails_no_call_and_mixes_no_answer(
         wheels = request.getfixturevalue("wheels")
         more = ["--base", request.getfixturevalue("base"), "--wheels", wheels]
     images = [
-        typist("catalog", "build", catalog(tmp_path / version, version), "--push", "--server",
+        run_olmkit("catalog", "build", catalog(tmp_path / version, version), "--push", "--server",
                server, "-t", f"{cluster.registry}/shared-{server}:v{version}", *more).strip()
         for version in ("1.0.0", "2.0.0")
     ]  # fmt: skip
     cluster.kubectl("create", "namespace", namespace)
     words = ["--name", "shared", "-n", namespace, "--replicas", "3", "--max-replicas", "4"]
 
-    would = typist("catalog", "deploy", images[0], *words, "--dry-run")
+    would = run_olmkit("catalog", "deploy", images[0], *words, "--dry-run")
     assert "would create Deployment" in would
-    typist("catalog", "deploy", images[0], *words)
+    run_olmkit("catalog", "deploy", images[0], *words)
 
     def replicas() -> int:
         status = cluster.get("deployment", "shared", "-n", namespace)["status"]
@@ -110,7 +110,7 @@ def test_a_rolling_update_fails_no_call_and_mixes_no_answer(
             assert client.stdout is not None
             assert client.stdout.readline() == "ready\n"
             assert client.stdout.readline().split() == ["seen", str(BUNDLES), "1.0.0"]
-        typist("catalog", "deploy", images[1], *words)
+        run_olmkit("catalog", "deploy", images[1], *words)
         # Pods that end still answer on their connections.
         eventually(lambda: replicas() == 3 and not _others(cluster, namespace, images[1]),
                    what="only new pods are there")  # fmt: skip
@@ -139,7 +139,7 @@ with urllib.request.urlopen(where + path, context=tls, timeout=20) as answer:
 
 def test_one_deployment_serves_two_catalogs_over_both_protocols(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     namespace: str,
     eventually: Callable[..., Any],
     base: str,
@@ -147,7 +147,7 @@ def test_one_deployment_serves_two_catalogs_over_both_protocols(
     tmp_path: Path,
 ) -> None:
     stable, edge = (
-        typist("catalog", "build", catalog(tmp_path / name, version), "--push", "--server",
+        run_olmkit("catalog", "build", catalog(tmp_path / name, version), "--push", "--server",
                "olmkit", "-t", f"{cluster.registry}/several-{name}:v1", "--base", base,
                "--wheels", wheels).strip()
         for name, version in (("stable", "1.0.0"), ("edge", "2.0.0"))
@@ -158,7 +158,7 @@ def test_one_deployment_serves_two_catalogs_over_both_protocols(
     (tmp_path / "tls.key").write_bytes(key)
     cluster.kubectl("create", "secret", "tls", "web", "-n", namespace,
                     f"--cert={tmp_path}/tls.crt", f"--key={tmp_path}/tls.key")  # fmt: skip
-    typist("catalog", "deploy", stable, "--name", "stable", "-n", namespace, "--replicas", "1",
+    run_olmkit("catalog", "deploy", stable, "--name", "stable", "-n", namespace, "--replicas", "1",
            "--max-replicas", "1", "--also", f"edge={edge}", "--http-port", "8080",
            "--metrics-port", "9090", "--tls-secret", "web")  # fmt: skip
 

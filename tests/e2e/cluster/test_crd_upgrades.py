@@ -212,13 +212,13 @@ def test_olm_upgrades_the_operators_that_the_comparison_accepts(
 
 
 def test_an_operator_that_was_installed_with_others_can_be_uninstalled(
-    cluster: Any, typist: Any, phases: dict[str, list[int]]
+    cluster: Any, run_olmkit: Any, phases: dict[str, list[int]]
 ) -> None:
     number = min(phases["Complete"])
     place = _place(number)
     plans = json.loads(cluster.kubectl("get", "installplans", "-n", place, "-o", "json"))["items"]
     assert max(len(one["spec"]["clusterServiceVersionNames"]) for one in plans) > 1
-    typist("uninstall", f"thing{number}", "-n", place, "--yes", "--delete-crds",
+    run_olmkit("uninstall", f"thing{number}", "-n", place, "--yes", "--delete-crds",
            "--delete-operands", "--timeout", "120s")  # fmt: skip
     assert cluster.get("operators.operators.coreos.com", f"thing{number}.{place}") is None
     assert cluster.get("crd", f"thing{number}s.example.com") is None

@@ -18,15 +18,15 @@ spec: {size: 1, containerPort: 11211}
 
 
 def test_the_operator_is_deployed_changed_and_removed(
-    cluster: Any, typist: Any, release: Any, eventually: Callable[..., Any]
+    cluster: Any, run_olmkit: Any, release: Any, eventually: Callable[..., Any]
 ) -> None:
     project = ["-C", release.project]
     image = f"{release.image}:v0.0.1"
-    shown = typist("deploy", *project, "--image", image, "--dry-run")
+    shown = run_olmkit("deploy", *project, "--image", image, "--dry-run")
     assert f"would create Namespace {PLACE}" in shown
     assert cluster.get("namespace", PLACE) is None
 
-    typist("deploy", *project, "--image", image)
+    run_olmkit("deploy", *project, "--image", image)
     cluster.kubectl("apply", "-f", "-", text=CACHE)
     eventually(
         lambda: (
@@ -37,22 +37,24 @@ def test_the_operator_is_deployed_changed_and_removed(
         ),
         what="the operator has made a cache",
     )
-    shown = typist("deploy", *project, "--image", image, "--dry-run")
+    shown = run_olmkit("deploy", *project, "--image", image, "--dry-run")
     assert f"would leave Deployment {PLACE}/memcached-operator-controller-manager" in shown
 
-    done = typist.try_("deploy", *project, "--image", f"{cluster.registry}/nowhere:2",
+    done = run_olmkit.try_("deploy", *project, "--image", f"{cluster.registry}/nowhere:2",
                        "--timeout", "20s", code=3)  # fmt: skip
     assert "nowhere:2` cannot be pulled: not found" in done.out.splitlines()[0]
 
-    refused = typist.try_("undeploy", *project, "--yes", code=1)
+    refused = run_olmkit.try_("undeploy", *project, "--yes", code=1)
     assert "`--delete-operands`" in refused.err
-    assert "requires confirmation" in typist.try_("undeploy", *project, "--keep-crds", code=2).err
-    shown = typist("undeploy", *project, "--delete-operands", "--dry-run")
+    assert (
+        "requires confirmation" in run_olmkit.try_("undeploy", *project, "--keep-crds", code=2).err
+    )
+    shown = run_olmkit("undeploy", *project, "--delete-operands", "--dry-run")
     assert shown.splitlines()[0] == "Memcached default/plain"
     assert f"Namespace {PLACE}" in shown
     assert cluster.get("namespace", PLACE) is not None
-    typist("deploy", *project, "--image", image)
-    typist("undeploy", *project, "--yes", "--delete-operands")
+    run_olmkit("deploy", *project, "--image", image)
+    run_olmkit("undeploy", *project, "--yes", "--delete-operands")
     assert cluster.get("namespace", PLACE) is None
     assert cluster.get("crd", "memcacheds.cache.example.com") is None
     assert "/memcached-" not in cluster.kubectl(

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.e2e
 PACKAGE = "memcached-operator"
 
 
-class Watched:
+class RunningCommand:
     """A running command whose output is read line by line."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -48,25 +48,25 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def catalog(cluster: Any, typist: Any, catalog_of: Callable[..., Path]) -> str:
+def catalog(cluster: Any, run_olmkit: Any, catalog_of: Callable[..., Path]) -> str:
     tag = f"{cluster.registry}/catalog:faults"
-    typist("catalog", "build", catalog_of("0.0.1"), "-t", tag, "--push")
+    run_olmkit("catalog", "build", catalog_of("0.0.1"), "-t", tag, "--push")
     return tag
 
 
 @pytest.fixture
-def installing(typist: Any, catalog: str, namespace: str) -> Iterator[Watched]:
+def installing(run_olmkit: Any, catalog: str, namespace: str) -> Iterator[RunningCommand]:
     """An install that has just begun."""
     words = ["install", PACKAGE, "--catalog", catalog, "-n", namespace]
-    process = typist.start(*words)
-    yield Watched(process)
+    process = run_olmkit.start(*words)
+    yield RunningCommand(process)
     process.kill()
     with process:  # its end was already read, or is not needed
         pass
-    typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
+    run_olmkit.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
 
 
-def test_a_restarting_api_server_is_waited_for(cluster: Any, installing: Watched) -> None:
+def test_a_restarting_api_server_is_waited_for(cluster: Any, installing: RunningCommand) -> None:
     installing.until("created Subscription")
     cluster.stop("kube-apiserver", "KILL")
     installing.until("trying again")
@@ -76,7 +76,7 @@ def test_a_restarting_api_server_is_waited_for(cluster: Any, installing: Watched
     assert "the API server answers again" in installing.text
 
 
-def test_an_unreachable_registry_is_waited_for(cluster: Any, installing: Watched) -> None:
+def test_an_unreachable_registry_is_waited_for(cluster: Any, installing: RunningCommand) -> None:
     installing.until("created CatalogSource")
     cluster.stop("registry")
     try:
@@ -88,7 +88,7 @@ def test_an_unreachable_registry_is_waited_for(cluster: Any, installing: Watched
 
 
 def test_a_killed_pod_of_a_catalog_is_replaced(
-    cluster: Any, installing: Watched, namespace: str, eventually: Callable[..., Any]
+    cluster: Any, installing: RunningCommand, namespace: str, eventually: Callable[..., Any]
 ) -> None:
     installing.until("created Subscription")
     label = "olm.catalogSource"
@@ -101,28 +101,30 @@ def test_a_killed_pod_of_a_catalog_is_replaced(
 @pytest.mark.parametrize("moment", ["created Subscription", "is being unpacked"])
 def test_an_interrupted_install_can_be_uninstalled(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     catalog: str,
     namespace: str,
     emptied: Callable[[str], None],
     moment: str,
 ) -> None:
-    kept = Watched(typist.start("install", PACKAGE, "--catalog", catalog, "-n", namespace))
+    kept = RunningCommand(
+        run_olmkit.start("install", PACKAGE, "--catalog", catalog, "-n", namespace)
+    )
     kept.until(moment)
     kept.interrupt()
 
     assert kept.end() == 130
     assert f"`olmkit uninstall {PACKAGE} -n {namespace}` removes them" in kept.text
     assert cluster.get("subscription", PACKAGE, "-n", namespace)
-    typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
+    run_olmkit("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
     emptied(namespace)
 
 
 def test_an_interrupted_install_is_reverted_on_request(
-    cluster: Any, typist: Any, catalog: str, namespace: str, eventually: Callable[..., Any]
+    cluster: Any, run_olmkit: Any, catalog: str, namespace: str, eventually: Callable[..., Any]
 ) -> None:
     words = ["install", PACKAGE, "--catalog", catalog, "-n", namespace, "--on-failure", "remove"]
-    removed = Watched(typist.start(*words))
+    removed = RunningCommand(run_olmkit.start(*words))
     removed.until("created Subscription")
     removed.interrupt()
 

@@ -37,17 +37,19 @@ def run(cluster: Any, script: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def hub(cluster: Any, typist: Any, catalog_of: Callable[..., Path], tmp_path_factory: Any) -> Path:
+def hub(
+    cluster: Any, run_olmkit: Any, catalog_of: Callable[..., Path], tmp_path_factory: Any
+) -> Path:
     """The pages of a catalog with both versions, whose instructions also create the catalog."""
     image = f"{cluster.registry}/{CATALOG}:1"
-    typist("catalog", "build", catalog_of("0.0.1", "0.0.2"), "-t", image, "--push")
+    run_olmkit("catalog", "build", catalog_of("0.0.1", "0.0.2"), "-t", image, "--push")
     folder = Path(tmp_path_factory.mktemp("hub"))
-    typist("hub", "build", image, "-d", folder, "--catalog-name", CATALOG)
+    run_olmkit("hub", "build", image, "-d", folder, "--catalog-name", CATALOG)
     return folder / "p" / PACKAGE
 
 
 def test_the_head_for_all_namespaces_and_an_older_version_for_its_own(
-    cluster: Any, typist: Any, hub: Path, eventually: Callable[..., Any]
+    cluster: Any, run_olmkit: Any, hub: Path, eventually: Callable[..., Any]
 ) -> None:
     def has_succeeded(namespace: str, version: str) -> bool:
         found = cluster.get("csv", f"{PACKAGE}.v{version}", "-n", namespace) or {}
@@ -55,16 +57,16 @@ def test_the_head_for_all_namespaces_and_an_older_version_for_its_own(
 
     choice = {"olm": "v0", "platform": "kubernetes", "mode": "AllNamespaces"}
     printed = printed_on(hub / "index.html", choice)
-    typist.tell("The head for all namespaces: one command, as the page prints it")
+    run_olmkit.tell("The head for all namespaces: one command, as the page prints it")
     run(cluster, printed["manifests"])
     eventually(lambda: has_succeeded("operators", "0.0.2"), what="0.0.2 has succeeded")
     assert f"{PACKAGE}.v0.0.2" in run(cluster, printed["commands that follow"])
-    typist.tell("Removed, as the page prints it")
+    run_olmkit.tell("Removed, as the page prints it")
     run(cluster, printed["commands that remove it"])
     cluster.kubectl("delete", "catalogsource", CATALOG, "-n", "olm")
     cluster.kubectl("delete", "crd", "memcacheds.cache.example.com")
 
-    typist.tell("The older version for its own namespace, approved by hand")
+    run_olmkit.tell("The older version for its own namespace, approved by hand")
     choice["mode"] = "OwnNamespace"
     printed = printed_on(hub / f"{PACKAGE}.v0.0.1" / "index.html", choice)
     try:

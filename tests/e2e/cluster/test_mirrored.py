@@ -37,12 +37,12 @@ def rules(cluster: Any) -> Iterator[Callable[[Path], None]]:
         shutil.rmtree(path)
 
 
-def furnish(host: str, typist: Any, release: Any, cluster: Any, folder: Path) -> str:
+def push_images(host: str, run_olmkit: Any, release: Any, cluster: Any, folder: Path) -> str:
     """Operator, bundle and catalog in a registry, each referenced by its digest; the catalog."""
-    operator = typist(
+    operator = run_olmkit(
         *("image", "copy", f"{release.image}:v{VERSION}", f"{host}/shop/{PACKAGE}:v{VERSION}")
     ).strip()
-    operand = typist(
+    operand = run_olmkit(
         *("image", "copy", f"{cluster.registry}/memcached:1", f"{host}/shop/memcached:1")
     ).strip()
     shutil.copytree(release.folders[VERSION], folder / "bundle")
@@ -55,20 +55,22 @@ def furnish(host: str, typist: Any, release: Any, cluster: Any, folder: Path) ->
         assert old in text
         text = text.replace(old, new)
     csv.write_text(text)
-    bundle = typist(
+    bundle = run_olmkit(
         *("bundle", "build", folder / "bundle", "--push"),
         *("-t", f"{host}/shop/{PACKAGE}-bundle:v{VERSION}"),
     ).strip()
     (folder / "catalog").mkdir()
-    (folder / "catalog/catalog.yaml").write_text(typist("catalog", "init", PACKAGE, "-c", "alpha"))
-    typist("catalog", "add", folder / "catalog", bundle, "--channel", "alpha")
-    typist("catalog", "build", folder / "catalog", "-t", f"{host}/shop/catalog:v1", "--push")
+    (folder / "catalog/catalog.yaml").write_text(
+        run_olmkit("catalog", "init", PACKAGE, "-c", "alpha")
+    )
+    run_olmkit("catalog", "add", folder / "catalog", bundle, "--channel", "alpha")
+    run_olmkit("catalog", "build", folder / "catalog", "-t", f"{host}/shop/catalog:v1", "--push")
     return f"{host}/shop/catalog:v1"
 
 
 def test_an_operator_is_installed_from_a_mirror_without_the_first_registry(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     release: Any,
     namespace: str,
     rules: Callable[[Path], None],
@@ -76,15 +78,15 @@ def test_an_operator_is_installed_from_a_mirror_without_the_first_registry(
 ) -> None:
     usb = f"oci:{tmp_path / 'usb'}"
     with RegistryServer(folder=tmp_path / "first") as first:
-        catalog = furnish(first.host, typist, release, cluster, tmp_path)
-        needed = typist("catalog", "images", catalog).split()
+        catalog = push_images(first.host, run_olmkit, release, cluster, tmp_path)
+        needed = run_olmkit("catalog", "images", catalog).split()
         assert {image.partition("/")[0] for image in needed} == {first.host}
-        typist("image", "mirror", catalog, usb)
+        run_olmkit("image", "mirror", catalog, usb)
         origin = first.host
-    typist.try_("image", "inspect", catalog, code=3)  # it is stopped
+    run_olmkit.try_("image", "inspect", catalog, code=3)  # it is stopped
 
     cluster.kubectl("create", "namespace", namespace)
-    typist(
+    run_olmkit(
         *("image", "mirror", usb, f"{cluster.registry}/gap-{namespace}", "--target-plain-http"),
         *("--manifests-dir", tmp_path / "cluster", "--catalog-namespace", namespace),
     )
@@ -92,7 +94,7 @@ def test_an_operator_is_installed_from_a_mirror_without_the_first_registry(
     text = (tmp_path / "cluster/catalog-source.yaml").read_text()
     cluster.apply(text)
     (source,) = cluster.list("catalogsources", "-n", namespace)
-    typist(
+    run_olmkit(
         *("install", PACKAGE, "-n", namespace, "--catalog", source["metadata"]["name"]),
         *("--catalog-namespace", namespace),
     )
@@ -111,4 +113,4 @@ def test_an_operator_is_installed_from_a_mirror_without_the_first_registry(
         assert {image.partition("/")[0] for image in images} == {origin}
         assert set(images) <= set(needed)
     finally:
-        typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
+        run_olmkit.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)

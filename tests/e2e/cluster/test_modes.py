@@ -32,7 +32,7 @@ spec: {{size: 1, containerPort: 11211}}
 )
 def test_the_operator_watches_the_namespaces_of_its_mode(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     release: Any,
     namespace: str,
     eventually: Callable[..., Any],
@@ -45,7 +45,7 @@ def test_the_operator_watches_the_namespaces_of_its_mode(
     type_, _, named = mode.partition("=")
     names = ",".join(places[word] for word in named.split(",") if word)
     words = f"{type_}={names}" if names else type_
-    done = typist.try_("install", "--bundle", release.folders["0.0.1"], "-n", namespace,
+    done = run_olmkit.try_("install", "--bundle", release.folders["0.0.1"], "-n", namespace,
                        "--mode", words)  # fmt: skip
     try:
         assert "watching" in done.err
@@ -53,28 +53,34 @@ def test_the_operator_watches_the_namespaces_of_its_mode(
         everywhere = [cache(place, "first") for place in places.values()]
         cluster.kubectl("apply", "-f", "-", text="".join(everywhere))
         wanted = {places[word] for word in watched.split()}
-        eventually(lambda: looked_after(cluster, "first", places) >= wanted, what=f"{wanted}")
+        eventually(
+            lambda: reconciled_namespaces(cluster, "first", places) >= wanted, what=f"{wanted}"
+        )
         # Later objects are reconciled later: by then, the others would have been reconciled.
         later = [cache(place, "later") for place in wanted]
         cluster.kubectl("apply", "-f", "-", text="".join(later))
-        eventually(lambda: looked_after(cluster, "later", places) == wanted, what=f"{wanted}")
-        assert looked_after(cluster, "first", places) == wanted
+        eventually(
+            lambda: reconciled_namespaces(cluster, "later", places) == wanted, what=f"{wanted}"
+        )
+        assert reconciled_namespaces(cluster, "first", places) == wanted
     finally:
-        typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--delete-operands", "--yes")
+        run_olmkit(
+            "uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--delete-operands", "--yes"
+        )
         for word in ("a", "b"):
             cluster.kubectl("delete", "namespace", places[word], "--wait=false")
 
 
 def test_a_mode_that_the_bundle_lacks_is_refused_before_a_write(
-    cluster: Any, typist: Any, release: Any, namespace: str
+    cluster: Any, run_olmkit: Any, release: Any, namespace: str
 ) -> None:
-    done = typist.try_("install", "--bundle", release.folders["0.0.2"], "-n", namespace,
+    done = run_olmkit.try_("install", "--bundle", release.folders["0.0.2"], "-n", namespace,
                        "--mode", "OwnNamespace", code=1)  # fmt: skip
 
     assert "does not support the install mode `OwnNamespace`" in done.err
     assert cluster.get("namespace", namespace) is None
 
 
-def looked_after(cluster: Any, name: str, places: dict[str, str]) -> set[str]:
+def reconciled_namespaces(cluster: Any, name: str, places: dict[str, str]) -> set[str]:
     """Return the namespaces in which the operator has created the objects of a Memcached."""
     return {place for place in places.values() if cluster.get("deployment", name, "-n", place)}

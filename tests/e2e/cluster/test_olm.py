@@ -117,34 +117,34 @@ def package_server(cluster: Any, account: str) -> dict[str, Any]:
 
 def test_olm_is_installed_used_and_removed(
     cluster_without_olm: Any,
-    typist_of: Callable[[Any], Any],
+    run_olmkit_of: Callable[[Any], Any],
     tmp_path: Path,
     eventually: Callable[..., Any],
     write_bundle: Callable[[Path, dict[str, Any]], None],
 ) -> None:
     cluster = cluster_without_olm
-    typist = typist_of(cluster)
+    run_olmkit = run_olmkit_of(cluster)
     crds = sorted((cluster.programs["olm"] / "crds").glob("*.yaml"))
     file = tmp_path / "olm.yaml"
     file.write_bytes(documents.dump_all(manifests(cluster)))
     words = [word for crd in crds for word in ("-f", str(crd))] + ["-f", str(file)]
 
-    assert "not installed" in typist.try_("olm", "status", code=1).out
-    assert "olmkit olm install" in typist.try_("status", code=1).err
+    assert "not installed" in run_olmkit.try_("olm", "status", code=1).out
+    assert "olmkit olm install" in run_olmkit.try_("status", code=1).err
 
-    typist("olm", "install", *words)
-    assert typist.try_("olm", "status", "-o", "json").json["result"]["generations"] == ["v0"]
+    run_olmkit("olm", "install", *words)
+    assert run_olmkit.try_("olm", "status", "-o", "json").json["result"]["generations"] == ["v0"]
 
     bundle = tmp_path / "bundle"
     write_bundle(bundle, csv_of(f"{cluster.registry}/busybox:1"))
-    typist("install", "--bundle", bundle, "-n", "operators")
-    refused = typist.try_("olm", "uninstall", *words, "--yes", code=1)
+    run_olmkit("install", "--bundle", bundle, "-n", "operators")
+    refused = run_olmkit.try_("olm", "uninstall", *words, "--yes", code=1)
     assert "`operators/little`" in refused.err
-    typist("uninstall", "little", "-n", "operators", "--yes")
+    run_olmkit("uninstall", "little", "-n", "operators", "--yes")
 
     for name in ("little", "lesser"):
         write_bundle(tmp_path / name / "bundle", csv_of(f"{cluster.registry}/busybox:1", name))
-        cluster.apply(json.dumps(shelf(typist, cluster.registry, name, tmp_path / name)))
+        cluster.apply(json.dumps(shelf(run_olmkit, cluster.registry, name, tmp_path / name)))
     # OLM's own list of packages shows which of the two has it.
     eventually(
         lambda: (
@@ -156,26 +156,26 @@ def test_olm_is_installed_used_and_removed(
         ),
         what="the packages are listed",
     )
-    done = typist.try_("install", "lesser", "-n", "operators")
+    done = run_olmkit.try_("install", "lesser", "-n", "operators")
     assert "from catalog `operators/lesser-shelf`" in done.err
-    refused = typist.try_("install", "least", "-n", "operators", code=1)
+    refused = run_olmkit.try_("install", "least", "-n", "operators", code=1)
     assert "no catalog offers the package `least`" in refused.err
-    typist("uninstall", "lesser", "-n", "operators", "--yes")
+    run_olmkit("uninstall", "lesser", "-n", "operators", "--yes")
 
-    typist("olm", "uninstall", *words, "--yes")
-    assert "not installed" in typist.try_("olm", "status", code=1).out
+    run_olmkit("olm", "uninstall", *words, "--yes")
+    assert "not installed" in run_olmkit.try_("olm", "status", code=1).out
 
 
-def shelf(typist: Any, registry: str, name: str, folder: Path) -> dict[str, Any]:
+def shelf(run_olmkit: Any, registry: str, name: str, folder: Path) -> dict[str, Any]:
     """A catalog with one package, as an image in the registry, and its CatalogSource."""
-    bundle = typist("bundle", "build", folder / "bundle", "-t", f"{registry}/{name}-bundle:1",
+    bundle = run_olmkit("bundle", "build", folder / "bundle", "-t", f"{registry}/{name}-bundle:1",
                     "--push").strip()  # fmt: skip
     catalog = folder / "catalog"
     catalog.mkdir()
-    (catalog / "catalog.yaml").write_text(typist("catalog", "init", name, "-c", "stable"))
-    typist("catalog", "add", catalog, bundle, "--channel", "stable")
+    (catalog / "catalog.yaml").write_text(run_olmkit("catalog", "init", name, "-c", "stable"))
+    run_olmkit("catalog", "add", catalog, bundle, "--channel", "stable")
     image = f"{registry}/{name}-shelf:1"
-    typist("catalog", "build", catalog, "-t", image, "--push")
+    run_olmkit("catalog", "build", catalog, "-t", image, "--push")
     return {
         "apiVersion": "operators.coreos.com/v1alpha1",
         "kind": "CatalogSource",

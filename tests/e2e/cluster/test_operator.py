@@ -27,9 +27,9 @@ spec: {{{fields}}}
 
 
 def test_the_operator_reports_that_it_is_upgradeable_and_its_webhooks_answer(
-    cluster: Any, typist: Any, release: Any, namespace: str, eventually: Callable[..., Any]
+    cluster: Any, run_olmkit: Any, release: Any, namespace: str, eventually: Callable[..., Any]
 ) -> None:
-    typist("install", "--bundle", release.bundles["0.0.2"], "-n", namespace)
+    run_olmkit("install", "--bundle", release.bundles["0.0.2"], "-n", namespace)
 
     def told() -> str | None:
         name = csv("0.0.2")
@@ -70,4 +70,4 @@ def test_the_operator_reports_that_it_is_upgradeable_and_its_webhooks_answer(
         return "annotated" in cluster.kubectl(*words, check=False)
 
     eventually(written, seconds=600, what="the operator's next process converts")
-    typist("uninstall", PACKAGE, "-n", namespace, *UNINSTALL)
+    run_olmkit("uninstall", PACKAGE, "-n", namespace, *UNINSTALL)

@@ -27,7 +27,7 @@ HASH = "$2y$05$hPy5QSEVEARTonm7ymJ9LeOhlGVL9sx5nYGT8.NLBHL2c/q3FZmM."
 
 
 @pytest.fixture(scope="module")
-def private(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def private_registry(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The host of such a registry, on the node."""
     folder = tmp_path_factory.mktemp("private")
     host = f"{cluster.node}:5001"
@@ -73,25 +73,32 @@ def _asks_who(host: str) -> bool:
 
 def test_a_bundle_in_a_private_registry_is_installed(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     release: Any,
-    private: str,
+    private_registry: str,
     namespace: str,
     emptied: Callable[[str], None],
     tmp_path: Path,
 ) -> None:
     authfile = tmp_path / "auth.json"
     word = base64.b64encode(f"tester:{PASSWORD}".encode()).decode()
-    authfile.write_text(json.dumps({"auths": {private: {"auth": word}}}))
-    bundle = typist(
-        *("bundle", "build", release.folders["0.0.1"], "-t", f"{private}/bundle:v1", "--push"),
+    authfile.write_text(json.dumps({"auths": {private_registry: {"auth": word}}}))
+    bundle = run_olmkit(
+        *(
+            "bundle",
+            "build",
+            release.folders["0.0.1"],
+            "-t",
+            f"{private_registry}/bundle:v1",
+            "--push",
+        ),
         *("--authfile", authfile),
     ).strip()
     words = ["install", "--bundle", bundle, "--authfile", authfile, "-n", namespace]
 
-    done = typist.try_("install", "--bundle", bundle, "-n", namespace, code=3)
+    done = run_olmkit.try_("install", "--bundle", bundle, "-n", namespace, code=3)
     assert "authentication" in done.err or "401" in done.err or "credentials" in done.err
-    done = typist.try_(*words, "--timeout", "40s", "--on-failure", "remove", code=3)
+    done = run_olmkit.try_(*words, "--timeout", "40s", "--on-failure", "remove", code=3)
     assert "cannot be pulled" in done.out.splitlines()[0]
     assert "--pull-secret" in done.out
 
@@ -100,6 +107,6 @@ def test_a_bundle_in_a_private_registry_is_installed(
     cluster.kubectl("create", "secret", "generic", "registry", "-n", namespace,
                     "--type=kubernetes.io/dockerconfigjson",
                     f"--from-file=.dockerconfigjson={authfile}")  # fmt: skip
-    typist(*words, "--pull-secret", "registry")
-    typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
+    run_olmkit(*words, "--pull-secret", "registry")
+    run_olmkit("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
     emptied(namespace)

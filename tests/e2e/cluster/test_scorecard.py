@@ -30,10 +30,10 @@ print(json.dumps({"results": [result]}))
 
 
 @pytest.fixture(scope="module")
-def image(cluster: Any, typist: Any, base: str) -> str:
+def image(cluster: Any, run_olmkit: Any, base: str) -> str:
     """An image with Python, a shell and tar, in the cluster's registry."""
     name = f"{cluster.registry}/scorecard-tools:1"
-    typist("image", "copy", base, name)
+    run_olmkit("image", "copy", base, name)
     return name
 
 
@@ -78,14 +78,14 @@ def options(place: str, image: str, *more: str) -> tuple[str, ...]:
     return ("-n", place, "-u", image, "-b", image, "-w", "3m", "-o", "json", *more)
 
 
-def left(cluster: Any, place: str) -> list[str]:
+def remaining_objects(cluster: Any, place: str) -> list[str]:
     found = cluster.kubectl("get", "pod,configmap", "-n", place, "-o", "name").split()
     return [name for name in found if "scorecard-test" in name]
 
 
 def test_images_run_as_pods_with_the_bundle_and_their_files_are_copied(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     bundle: Callable[..., Path],
     image: str,
     place: str,
@@ -110,7 +110,7 @@ def test_images_run_as_pods_with_the_bundle_and_their_files_are_copied(
     )
     output = tmp_path / "output"
     words = options(place, image, "-t", str(output))
-    done = typist.try_("bundle", "scorecard", folder, *words, code=1)
+    done = run_olmkit.try_("bundle", "scorecard", folder, *words, code=1)
 
     found = {
         item["spec"]["labels"]["test"]: item["status"]["results"] for item in done.json["items"]
@@ -125,16 +125,18 @@ def test_images_run_as_pods_with_the_bundle_and_their_files_are_copied(
     stored = output / "own/stored"
     assert (stored / "sub/report.txt").read_text() == "kept"
     assert not (stored / "link").exists()
-    eventually(lambda: not left(cluster, place), what="the objects of the tests are gone")
+    eventually(
+        lambda: not remaining_objects(cluster, place), what="the objects of the tests are gone"
+    )
 
 
 def test_restricted_pods_refuse_an_image_that_runs_as_root(
-    typist: Any, bundle: Callable[..., Path], image: str, place: str
+    run_olmkit: Any, bundle: Callable[..., Path], image: str, place: str
 ) -> None:
     folder = bundle({"tests": [one(image, "root", "pass")]})
     begin = time.monotonic()
     words = options(place, image, "--pod-security", "restricted")
-    done = typist.try_("bundle", "scorecard", folder, *words, code=1)
+    done = run_olmkit.try_("bundle", "scorecard", folder, *words, code=1)
     [result] = done.json["items"][0]["status"]["results"]
     assert "image will run as root" in result["errors"][0]
     assert time.monotonic() - begin < 60
@@ -142,7 +144,7 @@ def test_restricted_pods_refuse_an_image_that_runs_as_root(
 
 def test_a_missing_image_is_named_at_the_time_limit(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     bundle: Callable[..., Path],
     image: str,
     place: str,
@@ -151,20 +153,22 @@ def test_a_missing_image_is_named_at_the_time_limit(
     folder = bundle({"tests": [one(f"{cluster.registry}/missing:1", "missing", "pass")]})
     for seconds in (15, 60, 240):  # a busy node needs time to pull the image
         words = options(place, image, "-w", f"{seconds}s")
-        done = typist.try_("bundle", "scorecard", folder, *words, code=3)
+        done = run_olmkit.try_("bundle", "scorecard", folder, *words, code=3)
         [result] = done.json["items"][0]["status"]["results"]
         assert f"the tests did not end within {seconds} s" in done.err
         if "ImagePull" in result["errors"][0]:
             break
     wanted = f"did not end within {seconds} s: container `scorecard-test` waits: "
     assert wanted in result["errors"][0]
-    eventually(lambda: not left(cluster, place), what="the objects of the tests are gone")
+    eventually(
+        lambda: not remaining_objects(cluster, place), what="the objects of the tests are gone"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     bundle: Callable[..., Path],
     image: str,
     place: str,
@@ -172,18 +176,20 @@ def test_an_interrupted_run_leaves_nothing(
     number: int,
 ) -> None:
     folder = bundle({"tests": [one(image, "slow", "pass", entrypoint=["sleep", "600"])]})
-    process = typist.start("bundle", "scorecard", folder, *options(place, image))
-    eventually(lambda: len(left(cluster, place)) == 2, what="the pod is there")
+    process = run_olmkit.start("bundle", "scorecard", folder, *options(place, image))
+    eventually(lambda: len(remaining_objects(cluster, place)) == 2, what="the pod is there")
     process.send_signal(number)
     process.communicate(timeout=60)
     assert process.returncode == 130
-    eventually(lambda: not left(cluster, place), what="the objects of the test are gone")
+    eventually(
+        lambda: not remaining_objects(cluster, place), what="the objects of the test are gone"
+    )
 
 
 def test_objects_are_kept_on_request(
-    cluster: Any, typist: Any, bundle: Callable[..., Path], image: str, place: str
+    cluster: Any, run_olmkit: Any, bundle: Callable[..., Path], image: str, place: str
 ) -> None:
     folder = bundle({"tests": [one(image, "kept", "pass")]})
-    done = typist.try_("bundle", "scorecard", folder, *options(place, image, "-x"))
+    done = run_olmkit.try_("bundle", "scorecard", folder, *options(place, image, "-x"))
     assert json.loads(done.out)["items"][0]["status"]["results"][0]["state"] == "pass"
-    assert len(left(cluster, place)) == 2
+    assert len(remaining_objects(cluster, place)) == 2

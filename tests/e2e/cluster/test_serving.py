@@ -31,22 +31,22 @@ def folder(catalog_of: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture
-def installed(cluster: Any, typist: Any, namespace: str) -> Iterator[Callable[..., None]]:
+def installed(cluster: Any, run_olmkit: Any, namespace: str) -> Iterator[Callable[..., None]]:
     """Install with arguments, and check; everything is removed again."""
 
     def install(*words: str) -> None:
-        typist("install", PACKAGE, "-n", namespace, *words)
+        run_olmkit("install", PACKAGE, "-n", namespace, *words)
         csv = cluster.get("csv", f"{PACKAGE}.v0.0.1", "-n", namespace)
         assert csv["status"]["phase"] == "Succeeded"
 
     yield install
-    typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
+    run_olmkit.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
 
 
 @pytest.mark.parametrize("server", ["none", "olmkit", "opm", "opm-cached"])
 def test_the_pod_of_olm_serves_an_image_of_olmkit(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     base: str,
     wheels: Path,
     folder: Path,
@@ -60,21 +60,21 @@ def test_the_pod_of_olm_serves_an_image_of_olmkit(
         "opm": ["--server", "opm", "--base", f"{cluster.registry}/opm:1"],
         "opm-cached": ["--server", f"{cluster.registry}/opm:1", "--opm-cache"],
     }[server]
-    typist("catalog", "build", folder, "-t", tag, "--push", *more)
+    run_olmkit("catalog", "build", folder, "-t", tag, "--push", *more)
 
     installed("--catalog", tag)
 
 
 def test_the_opm_of_the_cluster_serves_files_and_a_cache(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     namespace: str,
     folder: Path,
     eventually: Callable[..., Any],
 ) -> None:
     """OLM copies both directories out of the image; its opm ends if the cache does not match."""
     tag = f"{cluster.registry}/catalog:with-cache"
-    pinned = typist("catalog", "build", folder, "-t", tag, "--push", "--opm-cache").strip()
+    pinned = run_olmkit("catalog", "build", folder, "-t", tag, "--push", "--opm-cache").strip()
     cluster.kubectl("create", "namespace", namespace)
     source = {
         "apiVersion": "operators.coreos.com/v1alpha1",
@@ -107,12 +107,12 @@ def test_the_opm_of_the_cluster_serves_files_and_a_cache(
 
 def test_olmkit_serves_on_this_machine(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     folder: Path,
     installed: Callable[..., None],
 ) -> None:
     words = ["catalog", "serve", folder, "--host", cluster.outside, "--port", str(PORT)]
-    process = typist.start(*words)
+    process = run_olmkit.start(*words)
     try:
         assert process.stdout is not None
         assert "serving" in process.stdout.readline()

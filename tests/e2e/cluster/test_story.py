@@ -80,9 +80,9 @@ def answers(address: str, port: int = 11211) -> bool:
 
 
 @contextmanager
-def served(typist: Any, cluster: Any, words: list[str], port: int) -> Iterator[str]:
+def served(run_olmkit: Any, cluster: Any, words: list[str], port: int) -> Iterator[str]:
     """A server of a catalog on this machine, at an address that the cluster can reach."""
-    process = typist.start(*words)
+    process = run_olmkit.start(*words)
     try:
         end = 300
         while not _listens(cluster.outside, port):
@@ -117,7 +117,7 @@ def granted(cluster: Any, namespace: str, version: str) -> list[Rule]:
 @pytest.mark.parametrize("round_", [1, 2])
 def test_an_operator_is_built_installed_used_upgraded_and_removed(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     catalog_of: Callable[..., Path],
     namespace: str,
     eventually: Callable[..., Any],
@@ -125,29 +125,29 @@ def test_an_operator_is_built_installed_used_upgraded_and_removed(
     round_: int,
 ) -> None:
     tag = f"{cluster.registry}/catalog:round{round_}"
-    typist.tell("A catalog of the first version, as an image of files alone")
-    typist("catalog", "build", catalog_of("0.0.1"), "-t", tag, "--push")
+    run_olmkit.tell("A catalog of the first version, as an image of files alone")
+    run_olmkit("catalog", "build", catalog_of("0.0.1"), "-t", tag, "--push")
 
-    typist.tell("Installed through Subscription, InstallPlan and unpack Job")
-    done = typist.try_("install", PACKAGE, "--catalog", tag, "-n", namespace, "--poll", "20s")
+    run_olmkit.tell("Installed through Subscription, InstallPlan and unpack Job")
+    done = run_olmkit.try_("install", PACKAGE, "--catalog", tag, "-n", namespace, "--poll", "20s")
     assert "permissions in the whole cluster" in done.err
     assert f"`{csv('0.0.1')}` is installed and healthy" in done.out
     installed = cluster.get("csv", csv("0.0.1"), "-n", namespace)
     assert installed["status"]["phase"] == "Succeeded"
 
-    typist.tell("A cache of two pods, which answers a client of memcached")
+    run_olmkit.tell("A cache of two pods, which answers a client of memcached")
     cluster.apply(sample(namespace))
     eventually(lambda: _ready(cluster, namespace) == 2, what="two pods are ready")
     address = cluster.get("service", "cache", "-n", namespace)["spec"]["clusterIP"]
     eventually(lambda: answers(address), what="the cache answers")
     shown = cluster.kubectl("get", CACHES, "-n", namespace)
-    typist.tell(shown)
+    run_olmkit.tell(shown)
     assert "True" in shown
 
     roles = granted(cluster, namespace, "0.0.1")
 
-    typist.tell("A new catalog under the same tag: OLM continues by itself")
-    typist("catalog", "build", catalog_of("0.0.1", "0.0.2"), "-t", tag, "--push")
+    run_olmkit.tell("A new catalog under the same tag: OLM continues by itself")
+    run_olmkit("catalog", "build", catalog_of("0.0.1", "0.0.2"), "-t", tag, "--push")
     eventually(
         lambda: (
             _phase(cluster, csv("0.0.2"), namespace) == "Succeeded"
@@ -156,35 +156,35 @@ def test_an_operator_is_built_installed_used_upgraded_and_removed(
         seconds=240,
         what="0.0.2 has replaced 0.0.1",
     )
-    done = typist.try_("upgrade", PACKAGE, "-n", namespace)
+    done = run_olmkit.try_("upgrade", PACKAGE, "-n", namespace)
     assert "no newer version is offered" in done.err
-    typist("status", PACKAGE, "-n", namespace, "--exit-code")
+    run_olmkit("status", PACKAGE, "-n", namespace, "--exit-code")
     assert answers(address), "the cache has always answered"
 
-    typist.tell("Webhooks and conversion, with the certificates that OLM makes")
+    run_olmkit.tell("Webhooks and conversion, with the certificates that OLM makes")
     converted = cluster.get("memcacheds.v1beta1.cache.example.com", "cache", "-n", namespace)
     assert converted["spec"]["replicas"] == 2
     refused = cluster.refused("apply", "-f", "-", text=sample(namespace, size=4_000))
     assert "4000" in refused or "denied" in refused or "Invalid" in refused
 
-    typist.tell("Its roles are enough and no more, by the server's own record")
+    run_olmkit.tell("Its roles are enough and no more, by the server's own record")
     account = f"system:serviceaccount:{namespace}:{PACKAGE}-controller-manager"
     uses = rbac.from_audit_log(cluster.folder / "audit.log", user=account)
     assert uses
     report = rbac.compare(uses, [*roles, *granted(cluster, namespace, "0.0.2")])
     assert not report.missing, report.words()
     unused = {str(rule).partition(" in namespace")[0].partition(" (")[0] for rule in report.unused}
-    typist.tell("Granted and not used: " + ", ".join(sorted(unused)))
+    run_olmkit.tell("Granted and not used: " + ", ".join(sorted(unused)))
     assert unused - SOMETIMES == BEYOND
 
-    typist.tell("Uninstalled: nothing is left")
-    typist("uninstall", PACKAGE, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
+    run_olmkit.tell("Uninstalled: nothing is left")
+    run_olmkit("uninstall", PACKAGE, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
     emptied(namespace)
 
 
 def test_upgrades_wait_for_approval_on_request(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     catalog_of: Callable[..., Path],
     namespace: str,
     eventually: Callable[..., Any],
@@ -192,12 +192,12 @@ def test_upgrades_wait_for_approval_on_request(
     folder = catalog_of("0.0.1", "0.0.2")
     port = 15100
     serve = ["catalog", "serve", str(folder), "--host", cluster.outside, "--port", str(port)]
-    with served(typist, cluster, serve, port) as address:
-        typist("install", PACKAGE, "--catalog-address", address, "--channel", "alpha",
+    with served(run_olmkit, cluster, serve, port) as address:
+        run_olmkit("install", PACKAGE, "--catalog-address", address, "--channel", "alpha",
                "--version", "0.0.1", "-n", namespace)  # fmt: skip
         eventually(
             lambda: (
-                typist.try_("status", PACKAGE, "-n", namespace, "-o", "json").json["result"][
+                run_olmkit.try_("status", PACKAGE, "-n", namespace, "-o", "json").json["result"][
                     "operators"
                 ][0]["cause"]
                 == "upgrade-needs-approval"
@@ -205,22 +205,22 @@ def test_upgrades_wait_for_approval_on_request(
             what="the next version waits",
         )
         assert _phase(cluster, csv("0.0.2"), namespace) is None
-        done = typist.try_("upgrade", PACKAGE, "--to", "0.0.2", "-n", namespace, "-o", "json")
+        done = run_olmkit.try_("upgrade", PACKAGE, "--to", "0.0.2", "-n", namespace, "-o", "json")
         assert done.json["result"]["hops"] == [csv("0.0.2")]
         assert _phase(cluster, csv("0.0.1"), namespace) is None
-        typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
+        run_olmkit("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
 
 
 def test_a_bundle_is_installed_and_upgraded_without_a_catalog(
-    cluster: Any, typist: Any, release: Any, namespace: str
+    cluster: Any, run_olmkit: Any, release: Any, namespace: str
 ) -> None:
-    typist("install", "--bundle", release.folders["0.0.1"], "-n", namespace)
+    run_olmkit("install", "--bundle", release.folders["0.0.1"], "-n", namespace)
     assert _phase(cluster, csv("0.0.1"), namespace) == "Succeeded"
-    done = typist.try_("upgrade", "--bundle", release.bundles["0.0.2"], "-n", namespace,
+    done = run_olmkit.try_("upgrade", "--bundle", release.bundles["0.0.2"], "-n", namespace,
                        "-o", "json")  # fmt: skip
     assert done.json["result"]["hops"] == [csv("0.0.2")]
     assert _phase(cluster, csv("0.0.2"), namespace) == "Succeeded"
-    typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
+    run_olmkit("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
 
 
 def _ready(cluster: Any, namespace: str) -> int:

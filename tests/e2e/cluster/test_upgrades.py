@@ -123,7 +123,7 @@ def thing(package: str, namespace: str, **metadata: Any) -> str:
 
 
 def test_an_upgrade_that_would_fail_is_refused_and_keeps_the_old_version(
-    cluster: Any, typist: Any, served: Any, image: str, namespace: str
+    cluster: Any, run_olmkit: Any, served: Any, image: str, namespace: str
 ) -> None:
     first = (csv("wheel", "1.0.0", image), crd("wheel"))
     wide = (csv("wheel", "2.0.0", image, ("AllNamespaces",)), crd("wheel"))
@@ -131,27 +131,27 @@ def test_an_upgrade_that_would_fail_is_refused_and_keeps_the_old_version(
     good = (csv("wheel", "2.0.0", image), crd("wheel"))
     at = [served(catalog("wheel", first, *more)) for more in ((), (wide,), (strict,), (good,))]
     place = ("wheel", "-n", namespace)
-    typist("install", *place, "--mode", "OwnNamespace", "--catalog-address", at[0])
+    run_olmkit("install", *place, "--mode", "OwnNamespace", "--catalog-address", at[0])
     cluster.apply(thing("wheel", namespace))
 
-    refused = typist.try_("upgrade", *place, "--catalog", at[1], code=1)
+    refused = run_olmkit.try_("upgrade", *place, "--catalog", at[1], code=1)
     assert "does not support the install mode `OwnNamespace`" in refused.err
-    refused = typist.try_("upgrade", *place, "--catalog", at[2], code=1)
+    refused = run_olmkit.try_("upgrade", *place, "--catalog", at[2], code=1)
     assert f"Thing {namespace}/small: `spec.size` must be at least 5" in refused.err
     assert cluster.get("csv", "wheel.v1.0.0", "-n", namespace)["status"]["phase"] == "Succeeded"
 
-    done = typist.try_("upgrade", *place, "--catalog", at[3], "-o", "json").json["result"]
+    done = run_olmkit.try_("upgrade", *place, "--catalog", at[3], "-o", "json").json["result"]
     assert done["hops"] == ["wheel.v2.0.0"]
     status = cluster.get("subscription", "wheel", "-n", namespace)["status"]
     assert (status["installedCSV"], status["state"]) == ("wheel.v2.0.0", "AtLatestKnown")
     assert cluster.get("csv", "wheel.v1.0.0", "-n", namespace) is None
-    assert "no newer version is offered" in typist.try_("upgrade", *place).err
+    assert "no newer version is offered" in run_olmkit.try_("upgrade", *place).err
 
     # OLM creates no InstallPlan for a CSV that was deleted.
     cluster.kubectl("delete", "installplan,csv", "--all", "-n", namespace)
-    typist("upgrade", *place, "--retry")
+    run_olmkit("upgrade", *place, "--retry")
     assert cluster.get("csv", "wheel.v2.0.0", "-n", namespace)["status"]["phase"] == "Succeeded"
-    typist("uninstall", *place, "--delete-operands", "--delete-crds", "--yes")
+    run_olmkit("uninstall", *place, "--delete-operands", "--delete-crds", "--yes")
     assert cluster.get("crd", "things.wheel.example.com") is None
 
 
@@ -172,10 +172,10 @@ def requested(package: str, namespace: str, source: str) -> Iterator[dict[str, A
 
 
 def test_objects_that_a_plain_uninstall_leaves_are_removed_later_without_a_webhook(
-    cluster: Any, typist: Any, served: Any, image: str, namespace: str
+    cluster: Any, run_olmkit: Any, served: Any, image: str, namespace: str
 ) -> None:
     at = served(catalog("hub", (csv("hub", "1.0.0", image), crd("hub"))))
-    typist("install", "hub", "-n", namespace, "--catalog-address", at)
+    run_olmkit("install", "hub", "-n", namespace, "--catalog-address", at)
     cluster.apply(thing("hub", namespace, finalizers=["hub.example.com/cleanup"]))
     versions = copy.deepcopy(crd("hub")["spec"]["versions"])
     for one in versions:
@@ -188,15 +188,15 @@ def test_objects_that_a_plain_uninstall_leaves_are_removed_later_without_a_webho
     words = ("uninstall", "hub", "-n", namespace, "--yes")
     both = ("--delete-operands", "--delete-crds")
 
-    plain = typist.try_(*words, "-o", "json").json["result"]
+    plain = run_olmkit.try_(*words, "-o", "json").json["result"]
     assert any(f"the Operator hub.{namespace}" in line for line in plain["stays"])
     # On a busy machine the garbage collector leaves more to the next runs.
-    again = next(done for _ in range(20) if (done := typist.try_(*words, code=None)).code)
+    again = next(done for _ in range(20) if (done := run_olmkit.try_(*words, code=None)).code)
     assert again.code == 1
     assert "`--delete-crds --delete-operands` removes that too" in again.err
-    held = typist.try_(*words, *both, "--timeout", "20s", code=3)
+    held = run_olmkit.try_(*words, *both, "--timeout", "20s", code=3)
     assert "finalizer `hub.example.com/cleanup` is removed, which `kubectl" in held.err
-    typist(*words, *both, "--remove-finalizers")
+    run_olmkit(*words, *both, "--remove-finalizers")
     assert cluster.get("crd", "things.hub.example.com") is None
     assert cluster.get("operators.operators.coreos.com", f"hub.{namespace}") is None
 
@@ -230,7 +230,7 @@ def hooked(version: str, image: str) -> Manifest:
 @pytest.mark.parametrize("webhook", ["without a Service", "without a server"])
 def test_objects_that_cannot_be_converted_are_the_cause_and_can_be_removed(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     served: Any,
     image: str,
     namespace: str,
@@ -248,7 +248,7 @@ def test_objects_that_cannot_be_converted_are_the_cause_and_can_be_removed(
     cluster.kubectl("create", "namespace", namespace)
     eventually(lambda: "configmap/kube-root-ca.crt" in listing(cluster, namespace))
     before = listing(cluster, namespace)
-    typist("install", *place, "--catalog-address", at[0])
+    run_olmkit("install", *place, "--catalog-address", at[0])
     cluster.apply(thing("gear", namespace))
     pod = cluster.list("pod", "-n", namespace, "-l", "app=gear")[0]["metadata"]["name"]
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -268,13 +268,13 @@ def test_objects_that_cannot_be_converted_are_the_cause_and_can_be_removed(
     eventually(lambda: "conversion webhook" in cluster.refused("get", "things", "-n", namespace))
 
     cause = "connection refused" if has_service else 'service "gone" not found'
-    eventually(lambda: typist.try_("why", *place, code=None).code == 1)
+    eventually(lambda: run_olmkit.try_("why", *place, code=None).code == 1)
     for command in (("why", *place), ("status", *place)):
-        done = typist.try_(*command, code=None)
+        done = run_olmkit.try_(*command, code=None)
         assert "the objects of `things.gear.example.com` cannot be read" in done.out
         assert cause in done.out
     if not has_service:  # the next version of the other one would have a webhook that can answer
-        refused = typist.try_("upgrade", *place, "--catalog", at[1], "--timeout", "60s", code=1)
+        refused = run_olmkit.try_("upgrade", *place, "--catalog", at[1], "--timeout", "60s", code=1)
         assert "OLM cannot check the objects of `things.gear.example.com`" in refused.err
         assert cause in refused.err
     kept = cluster.get("csv", "gear.v1.0.0", "-n", namespace)
@@ -283,12 +283,12 @@ def test_objects_that_cannot_be_converted_are_the_cause_and_can_be_removed(
     begin = time.monotonic()
     away = ("uninstall", *place, "--yes", "--timeout", "60s")
     for option, other in (("crds", "operands"), ("operands", "crds")):
-        refused = typist.try_(*away, f"--delete-{option}", code=1)
+        refused = run_olmkit.try_(*away, f"--delete-{option}", code=1)
         assert "the objects of things.gear.example.com cannot be listed" in refused.err
         assert f"`--delete-{other}` too" in refused.err
         assert time.monotonic() - begin < 2 * 75
     begin = time.monotonic()
-    stays = " ".join(typist.try_(*away, "-o", "json").json["result"]["stays"])
+    stays = " ".join(run_olmkit.try_(*away, "-o", "json").json["result"]["stays"])
     assert time.monotonic() - begin < 75
 
     def unnamed() -> set[str]:
@@ -304,9 +304,9 @@ def test_objects_that_cannot_be_converted_are_the_cause_and_can_be_removed(
     eventually(lambda: not unnamed(), what=lambda: f"only {stays}: {unnamed()}")
     assert "the objects of things.gear.example.com" in stays
     assert f"the Operator gear.{namespace}" in stays
-    again = typist.try_(*away, code=1)
+    again = run_olmkit.try_(*away, code=1)
     assert "`--delete-crds --delete-operands` removes that too" in again.err
-    typist(*away, "--delete-crds", "--delete-operands")
+    run_olmkit(*away, "--delete-crds", "--delete-operands")
 
     def new() -> set[str]:
         return listing(cluster, namespace) - before
@@ -315,7 +315,7 @@ def test_objects_that_cannot_be_converted_are_the_cause_and_can_be_removed(
 
 
 def test_the_bundle_of_another_namespace_is_not_the_cause(
-    cluster: Any, typist: Any, image: str, namespace: str, tmp_path: Path, eventually: Any
+    cluster: Any, run_olmkit: Any, image: str, namespace: str, tmp_path: Path, eventually: Any
 ) -> None:
     """Both use one catalog in the namespace `olm`, where OLM unpacks both bundles."""
     lines = []
@@ -333,14 +333,14 @@ def test_the_bundle_of_another_namespace_is_not_the_cause(
         (folder / "metadata" / "annotations.yaml").write_text(json.dumps({"annotations": notes}))
         tag = f"{cluster.registry}/{package}-bundle:1"
         if package == "fair":
-            typist("bundle", "build", folder, "-t", tag, "--push")
+            run_olmkit("bundle", "build", folder, "-t", tag, "--push")
         blobs = [json.loads(line) for line in catalog(package, (made, crd(package))).splitlines()]
         blobs[1] |= {"image": tag, "properties": blobs[1]["properties"][:1]}
         lines += map(json.dumps, blobs)
     (tmp_path / "shelf").mkdir()
     (tmp_path / "shelf" / "catalog.json").write_text("\n".join(lines))
     tag = f"{cluster.registry}/shelf:{namespace}"
-    typist("catalog", "build", tmp_path / "shelf", "-t", tag, "--push")
+    run_olmkit("catalog", "build", tmp_path / "shelf", "-t", tag, "--push")
     extract = {"catalogDir": "/configs"}
     pod = {"securityContextConfig": "restricted", "extractContent": extract}
     shelf = {
@@ -357,16 +357,16 @@ def test_the_bundle_of_another_namespace_is_not_the_cause(
             lambda: cluster.get("catalogsource", namespace, "-n", "olm")
             .get("status", {}).get("connectionState", {}).get("lastObservedState") == "READY"
         )  # fmt: skip
-        done = typist.try_("install", "foul", "-n", places["foul"], *take, code=1)
+        done = run_olmkit.try_("install", "foul", "-n", places["foul"], *take, code=1)
         assert "foul-bundle:1` cannot be read from here" in done.err
         for made in requested("foul", places["foul"], namespace):
             cluster.apply(json.dumps(made))
-        eventually(lambda: "foul-bundle:1` cannot be pulled" in typist.try_(
+        eventually(lambda: "foul-bundle:1` cannot be pulled" in run_olmkit.try_(
             "why", "foul", "-n", places["foul"], code=None).out)  # fmt: skip
-        done = typist.try_("install", "fair", "-n", places["fair"], *take)
+        done = run_olmkit.try_("install", "fair", "-n", places["fair"], *take)
         assert "foul" not in done.err + done.out
     finally:
         for package, place in places.items():
-            typist.try_("uninstall", package, "-n", place, "--delete-crds", "--yes", code=None)
+            run_olmkit.try_("uninstall", package, "-n", place, "--delete-crds", "--yes", code=None)
         cluster.kubectl("delete", "catalogsource", namespace, "-n", "olm", check=False)
         cluster.kubectl("delete", "namespace", places["foul"], "--wait=false", check=False)

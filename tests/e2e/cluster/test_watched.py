@@ -85,22 +85,22 @@ TASKS = """\
 
 
 @dataclass(frozen=True, kw_only=True)
-class Maker:
+class OperatorBuilder:
     """Builds what OLM installs for a project: images of a version, a catalog of all versions."""
 
     cluster: Any
-    typist: Any
+    run_olmkit: Any
     base: str
     helm: str
     home: Path
 
     def project(self, name: str, *words: str) -> Path:
         place = self.home / name
-        self.typist("init", place, "--domain", "example.com", *words)
+        self.run_olmkit("init", place, "--domain", "example.com", *words)
         return place
 
     def kind(self, place: Path, kind: str, *words: str | Path) -> None:
-        self.typist("create", "api", "-C", place, "--group", "demo", "--version", "v1alpha1",
+        self.run_olmkit("create", "api", "-C", place, "--group", "demo", "--version", "v1alpha1",
                     "--kind", kind, *words)  # fmt: skip
 
     def chart(self) -> Path:
@@ -118,7 +118,7 @@ class Maker:
             [Path(sys.executable).with_name("uv"), *words, "-o", place / "requirements.lock"],
             input="\n".join(packages),
             text=True,
-            env=self.typist.environment,
+            env=self.run_olmkit.environment,
             check=True,
         )
 
@@ -127,18 +127,18 @@ class Maker:
         name = f"{self.cluster.registry}/{place.name}"
         catalog = place / "catalog"
         if not catalog.exists():
-            text = self.typist("catalog", "init", place.name, "-c", "alpha")
+            text = self.run_olmkit("catalog", "init", place.name, "-c", "alpha")
             write(catalog / "catalog.yaml", text)
-        self.typist("generate", "-C", place)
-        image = self.typist("image", "build", "-C", place, "-t", f"{name}:v{version}", "--push",
+        self.run_olmkit("generate", "-C", place)
+        image = self.run_olmkit("image", "build", "-C", place, "-t", f"{name}:v{version}", "--push",
                             "--base", self.base, *words)  # fmt: skip
-        self.typist("edit", "-C", place, "--image", image.strip())
-        self.typist("bundle", "generate", "-C", place, "--version", version)
-        self.typist("bundle", "validate", place / "bundle")
-        bundle = self.typist("bundle", "build", place / "bundle", "-t",
+        self.run_olmkit("edit", "-C", place, "--image", image.strip())
+        self.run_olmkit("bundle", "generate", "-C", place, "--version", version)
+        self.run_olmkit("bundle", "validate", place / "bundle")
+        bundle = self.run_olmkit("bundle", "build", place / "bundle", "-t",
                              f"{name}-bundle:v{version}", "--push")  # fmt: skip
-        self.typist("catalog", "add", catalog, bundle.strip(), "--channel", "alpha")
-        return str(self.typist("catalog", "build", catalog, "-t", f"{name}-catalog:v{version}",
+        self.run_olmkit("catalog", "add", catalog, bundle.strip(), "--channel", "alpha")
+        return str(self.run_olmkit("catalog", "build", catalog, "-t", f"{name}-catalog:v{version}",
                                "--push")).strip()  # fmt: skip
 
 
@@ -150,18 +150,18 @@ def write(file: Path, text: str) -> None:
 @pytest.fixture(scope="module")
 def maker(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     base: str,
     wheels: Path,
     built_program: Callable[[str], str],
     tmp_path_factory: pytest.TempPathFactory,
-) -> Maker:
+) -> OperatorBuilder:
     # Ansible and its packages come from the package index of this machine.
-    own = copy.copy(typist)
-    own.environment = {**typist.environment, "UV_FIND_LINKS": str(wheels)}
-    return Maker(
+    own = copy.copy(run_olmkit)
+    own.environment = {**run_olmkit.environment, "UV_FIND_LINKS": str(wheels)}
+    return OperatorBuilder(
         cluster=cluster,
-        typist=own,
+        run_olmkit=own,
         base=base,
         helm=built_program("helm"),
         home=tmp_path_factory.mktemp("watched"),
@@ -261,23 +261,23 @@ SUCCEEDED = {
 }
 
 
-def uninstall(cluster: Any, typist: Any, package: str, namespace: str) -> None:
-    typist("uninstall", package, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
+def uninstall(cluster: Any, run_olmkit: Any, package: str, namespace: str) -> None:
+    run_olmkit("uninstall", package, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
     left = cluster.kubectl("get", "crd,clusterrole,clusterrolebinding", "-o", "name").split()
     assert [one for one in left if package in one] == []
 
 
 def test_a_helm_operator_reconciles_its_objects_through_an_upgrade(
-    cluster: Any, typist: Any, maker: Maker, namespace: str, objects: Objects
+    cluster: Any, run_olmkit: Any, maker: OperatorBuilder, namespace: str, objects: Objects
 ) -> None:
     package = "site-operator"
     place = maker.project(package, "--plugins", "helm")
     maker.kind(place, "Site", "--helm-chart", maker.chart())
     maker.lock(place, "olmkit-runtime[helm]")
     catalog = maker.release(place, "0.0.1", "--helm", maker.helm)
-    typist("install", package, "--catalog", catalog, "-n", namespace)
+    run_olmkit("install", package, "--catalog", catalog, "-n", namespace)
 
-    typist.tell("An object is a release; its pods run")
+    run_olmkit.tell("An object is a release; its pods run")
     objects.create("Site", "home", {"greeting": "hello"})
     objects.wait_for("site", "home", deployed("InstallSuccessful"))
     objects.wait(1, "deployment", "home", "status", "readyReplicas")
@@ -285,36 +285,36 @@ def test_a_helm_operator_reconciles_its_objects_through_an_upgrade(
     owners = objects.value("service", "home", "metadata", "ownerReferences")
     assert [(one["kind"], one["name"]) for one in owners] == [("Site", "home")]
 
-    typist.tell("A change is an upgrade of the release")
+    run_olmkit.tell("A change is an upgrade of the release")
     objects.change("site", "home", {"greeting": "welcome", "replicas": 2})
     objects.wait_for("site", "home", deployed("UpgradeSuccessful"))
     objects.wait(2, "deployment", "home", "status", "readyReplicas")
     objects.wait("welcome", "configmap", "home-page", "data", "index.html")
 
-    typist.tell("What is changed by hand comes back")
+    run_olmkit.tell("What is changed by hand comes back")
     cluster.kubectl("delete", "configmap", "home-page", "-n", objects.namespace)
     cluster.kubectl("scale", "deployment", "home", "--replicas=0", "-n", objects.namespace)
     objects.wait("welcome", "configmap", "home-page", "data", "index.html")
     objects.wait(2, "deployment", "home", "spec", "replicas")
 
-    typist.tell("The next version of the operator has another chart")
+    run_olmkit.tell("The next version of the operator has another chart")
     template = place / "helm-charts/site/templates/all.yaml"
     template.write_text(template.read_text().replace("\ndata:\n", "\ndata:\n  second: new\n"))
     catalog = maker.release(place, "0.0.2", "--helm", maker.helm)
-    done = typist.try_("upgrade", package, "--catalog", catalog, "-n", namespace)
+    done = run_olmkit.try_("upgrade", package, "--catalog", catalog, "-n", namespace)
     assert f"`{package}.v0.0.2` is installed and healthy" in done.out
     objects.wait("new", "configmap", "home-page", "data", "second")
     objects.wait_for("site", "home", deployed("UpgradeSuccessful"))
     assert objects.value("configmap", "home-page", "data", "index.html") == "welcome"
 
-    typist.tell("Without its object, nothing of the release is left")
+    run_olmkit.tell("Without its object, nothing of the release is left")
     objects.delete("site", "home")
     objects.wait_until_gone("deployment", "service", "configmap", "secret")
-    uninstall(cluster, typist, package, namespace)
+    uninstall(cluster, run_olmkit, package, namespace)
 
 
 def test_an_ansible_operator_reconciles_its_objects_through_an_upgrade(
-    cluster: Any, typist: Any, maker: Maker, namespace: str, objects: Objects
+    cluster: Any, run_olmkit: Any, maker: OperatorBuilder, namespace: str, objects: Objects
 ) -> None:
     package = "motd-operator"
     place = maker.project(package, "--plugins", "ansible")
@@ -322,9 +322,9 @@ def test_an_ansible_operator_reconciles_its_objects_through_an_upgrade(
     write(place / "requirements.yml", "collections: []\n")
     write(place / "roles/motd/tasks/main.yml", TASKS)
     maker.lock(place, "olmkit-runtime[ansible]", "kubernetes")
-    typist("install", package, "--catalog", maker.release(place, "0.0.1"), "-n", namespace)
+    run_olmkit("install", package, "--catalog", maker.release(place, "0.0.1"), "-n", namespace)
 
-    typist.tell("A role runs for an object, and a template in its spec stays text")
+    run_olmkit.tell("A role runs for an object, and a template in its spec stays text")
     objects.create("Motd", "day", {"sayTo": "{{ 7 * 7 }}"})
     objects.wait("hello {{ 7 * 7 }}", "configmap", "day-message", "data", "text")
     objects.wait_for("motd", "day", SUCCEEDED)
@@ -332,13 +332,13 @@ def test_an_ansible_operator_reconciles_its_objects_through_an_upgrade(
     owners = objects.value("configmap", "day-message", "metadata", "ownerReferences")
     assert [(one["kind"], one["name"]) for one in owners] == [("Motd", "day")]
 
-    typist.tell("A change runs it again, and so does what goes")
+    run_olmkit.tell("A change runs it again, and so does what goes")
     objects.change("motd", "day", {"sayTo": "you"})
     objects.wait("hello you", "configmap", "day-message", "data", "text")
     cluster.kubectl("delete", "configmap", "day-message", "-n", objects.namespace)
     objects.wait("hello you", "configmap", "day-message", "data", "text")
 
-    typist.tell("A run that fails is in the conditions")
+    run_olmkit.tell("A run that fails is in the conditions")
     objects.create("Motd", "night", {})
     objects.eventually(
         lambda: "say_to" in objects.conditions("motd", "night").get("Failure", ("", "", ""))[2],
@@ -347,15 +347,15 @@ def test_an_ansible_operator_reconciles_its_objects_through_an_upgrade(
     )
     assert objects.conditions("motd", "night")["Failure"][:2] == ("True", "Failed")
 
-    typist.tell("The next version of the operator has another role")
+    run_olmkit.tell("The next version of the operator has another role")
     tasks = place / "roles/motd/tasks/main.yml"
     tasks.write_text(tasks.read_text().replace("hello {{ say_to }}", "welcome {{ say_to }}"))
     catalog = maker.release(place, "0.0.2")
-    done = typist.try_("upgrade", package, "--catalog", catalog, "-n", namespace)
+    done = run_olmkit.try_("upgrade", package, "--catalog", catalog, "-n", namespace)
     assert f"`{package}.v0.0.2` is installed and healthy" in done.out
     objects.wait("welcome you", "configmap", "day-message", "data", "text")
 
-    typist.tell("Nothing is left: neither of the objects nor of the runs")
+    run_olmkit.tell("Nothing is left: neither of the objects nor of the runs")
     objects.wait_for("motd", "day", SUCCEEDED)
     objects.delete("motd", "night")
     objects.delete("motd", "day")
@@ -363,11 +363,11 @@ def test_an_ansible_operator_reconciles_its_objects_through_an_upgrade(
     pod = ("exec", "-n", namespace, f"deploy/{package}-controller-manager", "--")
     find = ("find", "/tmp", "-name", "run-*")  # noqa: S108 - in the pod
     objects.eventually(lambda: not cluster.kubectl(*pod, *find), LONG, "no run has a folder")
-    uninstall(cluster, typist, package, namespace)
+    uninstall(cluster, run_olmkit, package, namespace)
 
 
 def test_one_operator_has_kinds_in_python_with_helm_and_with_ansible(
-    cluster: Any, typist: Any, maker: Maker, namespace: str, objects: Objects
+    cluster: Any, run_olmkit: Any, maker: OperatorBuilder, namespace: str, objects: Objects
 ) -> None:
     package = "mixed-operator"
     place = maker.project(package)
@@ -378,7 +378,7 @@ def test_one_operator_has_kinds_in_python_with_helm_and_with_ansible(
     write(place / "requirements.yml", "collections: []\n")
     write(place / "roles/poem/tasks/main.yml", TASKS.replace("Motd", "Poem"))
     catalog = maker.release(place, "0.0.1", "--helm", maker.helm)
-    typist("install", package, "--catalog", catalog, "-n", namespace)
+    run_olmkit("install", package, "--catalog", catalog, "-n", namespace)
 
     objects.create("Pond", "deep", {"size": 1, "containerPort": 11211})
     objects.create("Garden", "home", {"greeting": "hello"})
@@ -390,4 +390,4 @@ def test_one_operator_has_kinds_in_python_with_helm_and_with_ansible(
     for kind, name in (("pond", "deep"), ("garden", "home"), ("poem", "day")):
         objects.delete(kind, name)
     objects.wait_until_gone("deployment", "service", "configmap", "secret")
-    uninstall(cluster, typist, package, namespace)
+    uninstall(cluster, run_olmkit, package, namespace)

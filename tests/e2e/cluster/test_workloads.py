@@ -65,7 +65,7 @@ class Workload:
         return f"t-{self.name}"
 
 
-def made(kind: str, name: str, version: str = "v1", **rest: Any) -> Manifest:
+def new_object(kind: str, name: str, version: str = "v1", **rest: Any) -> Manifest:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **rest}
 
 
@@ -98,7 +98,7 @@ def crd(group: str, **spec: Any) -> Manifest:
     version = {"name": "v1", "served": True, "storage": True,
                "schema": {"openAPIV3Schema": schema}}  # fmt: skip
     names = {"kind": "Thing", "listKind": "ThingList", "plural": "things", "singular": "thing"}
-    return made(
+    return new_object(
         "CustomResourceDefinition", f"things.{group}", "apiextensions.k8s.io/v1",
         spec={"group": group, "names": names, "scope": "Namespaced", "versions": [version],
               **spec},
@@ -135,7 +135,7 @@ def unconverted(name: str, client: Manifest, says: str) -> Workload:
     group = f"{name}.example.com"
     return Workload(
         name=name, cause="conversion-webhook-away", says=says, csv=owning(group),
-        before=(converted(group, client), made("Thing", "one", f"{group}/v1")),
+        before=(converted(group, client), new_object("Thing", "one", f"{group}/v1")),
         bundle=(converted(group, client),),
         # OLM reports success when its pod runs, as the webhook can have been late.
         pod={"nodeSelector": {"disk": "none"}},
@@ -144,7 +144,7 @@ def unconverted(name: str, client: Manifest, says: str) -> Workload:
 
 def policy(name: str, namespace: str, url: str) -> Manifest:
     """An admission webhook for the pods of a namespace."""
-    return made(
+    return new_object(
         "ValidatingWebhookConfiguration", name, "admissionregistration.k8s.io/v1",
         webhooks=[{
             "name": "pods.policy.example.com", "admissionReviewVersions": ["v1"],
@@ -227,19 +227,19 @@ WORKLOADS = (
     Workload(name="secret-env-from", cause="container-cannot-start", says="`credentials`",
              container={"envFrom": [{"secretRef": {"name": "credentials"}}]}),
     Workload(name="secret-key", cause="container-cannot-start", says="`token`",
-             before=(made("Secret", "credentials", stringData={"user": "me"}),),
+             before=(new_object("Secret", "credentials", stringData={"user": "me"}),),
              container=ref("secretKeyRef", "credentials", "token")),
     Workload(name="config-map-volume", cause="pod-cannot-start", says="`operator-settings`",
              pod=_POD_VOLUME, container=_MOUNT),
     Workload(name="secret-volume", cause="pod-cannot-start", says="`operator-tls`",
              pod=_SECRET_VOLUME, container=_MOUNT),
     Workload(name="config-map-item", cause="pod-cannot-start", says="`a`",
-             before=(made("ConfigMap", "present", data={"b": "1"}),),
+             before=(new_object("ConfigMap", "present", data={"b": "1"}),),
              pod=_KEY_VOLUME, container=_MOUNT),
     Workload(name="claim", cause="pod-not-scheduled", says="operator-data",
              pod=_PVC_VOLUME, container=_MOUNT),
     Workload(name="claim-unbound", cause="pod-not-scheduled", says="operator-data",
-             before=(made("PersistentVolumeClaim", "operator-data", spec={
+             before=(new_object("PersistentVolumeClaim", "operator-data", spec={
                  "accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
                  "resources": {"requests": {"storage": "1Gi"}}}),),
              pod=_PVC_VOLUME, container=_MOUNT),
@@ -266,11 +266,12 @@ WORKLOADS = (
     Workload(name="pod-security", cause="pods-refused", says="restricted",
              labels={"pod-security.kubernetes.io/enforce": "restricted"}),
     Workload(name="quota", cause="pods-refused", says="quota",
-             before=(made("ResourceQuota", "small", spec={"hard": {"pods": "0"}}),)),
+             before=(new_object("ResourceQuota", "small", spec={"hard": {"pods": "0"}}),)),
     Workload(name="quota-requests", cause="pods-refused", says="quota",
-             before=(made("ResourceQuota", "small", spec={"hard": {"limits.memory": "1Gi"}}),)),
+             before=(new_object("ResourceQuota", "small",
+                                spec={"hard": {"limits.memory": "1Gi"}}),)),
     Workload(name="limit-range", cause="pods-refused", says="64Mi",
-             before=(made("LimitRange", "limits", spec={"limits": [
+             before=(new_object("LimitRange", "limits", spec={"limits": [
                  {"type": "Container", "max": {"memory": "64Mi"}}]}),),
              container={"resources": {"limits": {"memory": "128Mi"}}}),
     Workload(name="admission-denied", cause="pods-refused", says="from a registry",
@@ -287,28 +288,28 @@ WORKLOADS = (
              config={"resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "64Mi"}}}),
     # bundle objects
     Workload(name="object-refused", cause="object-refused", says="maximum allowed value",
-             bundle=(made("PriorityClass", "t-too-high", "scheduling.k8s.io/v1",
+             bundle=(new_object("PriorityClass", "t-too-high", "scheduling.k8s.io/v1",
                           value=2000000000),)),
     Workload(name="object-priority", cause="object-refused", says="t-taken",
-             before=(made("PriorityClass", "t-taken", "scheduling.k8s.io/v1", value=1),),
-             bundle=(made("PriorityClass", "t-taken", "scheduling.k8s.io/v1", value=2),)),
+             before=(new_object("PriorityClass", "t-taken", "scheduling.k8s.io/v1", value=1),),
+             bundle=(new_object("PriorityClass", "t-taken", "scheduling.k8s.io/v1", value=2),)),
     Workload(name="object-immutable", cause="object-refused", says="immutable",
-             before=(made("ConfigMap", "fixed", data={"a": "1"}, immutable=True),),
-             bundle=(made("ConfigMap", "fixed", data={"a": "2"}),)),
+             before=(new_object("ConfigMap", "fixed", data={"a": "1"}, immutable=True),),
+             bundle=(new_object("ConfigMap", "fixed", data={"a": "2"}),)),
     Workload(name="object-port", cause="object-refused", says="node port 30999",
-             before=(made("Service", "first", spec={"type": "NodePort", "ports": [
+             before=(new_object("Service", "first", spec={"type": "NodePort", "ports": [
                  {"port": 80, "nodePort": 30999}]}),),
-             bundle=(made("Service", "second", spec={"type": "NodePort", "ports": [
+             bundle=(new_object("Service", "second", spec={"type": "NodePort", "ports": [
                  {"port": 80, "nodePort": 30999}]}),)),
     Workload(name="object-admission", cause="object-refused", says="policy",
-             before=(made("ValidatingWebhookConfiguration", "t-objects",
+             before=(new_object("ValidatingWebhookConfiguration", "t-objects",
                           "admissionregistration.k8s.io/v1", webhooks=[{
                               **policy("x", "t-object-admission",
                                        f"https://{POLICY}/deny")["webhooks"][0],
                               "rules": [{"operations": ["CREATE"], "apiGroups": [""],
                                          "apiVersions": ["v1"], "resources": ["services"]}],
                           }]),),
-             bundle=(made("Service", "metrics", spec={"ports": [{"port": 80}]}),)),
+             bundle=(new_object("Service", "metrics", spec={"ports": [{"port": 80}]}),)),
     # webhooks
     Workload(name="webhook-deployment", cause="csv-invalid", says="elsewhere",
              csv=webhook("elsewhere")),
@@ -333,7 +334,7 @@ def bundle(one: Workload, image: str, world: World) -> Iterator[Manifest]:
     for init in pod.get("initContainers", ()):
         init["image"] = image
     name = f"{one.name}.v1.0.0"
-    csv = made(
+    csv = new_object(
         "ClusterServiceVersion", name, "operators.coreos.com/v1alpha1",
         spec={
             "displayName": one.name,
@@ -456,21 +457,21 @@ def objects_before(one: Workload, address: str, world: World) -> list[Manifest]:
     """Return the namespace, its first objects, and the request to OLM."""
     namespace = one.namespace
     scoped = ("ValidatingWebhookConfiguration", "PriorityClass", "CustomResourceDefinition")
-    found = [made("Namespace", namespace)]
+    found = [new_object("Namespace", namespace)]
     found[0]["metadata"]["labels"] = one.labels
     for part in world.filled(list(one.before)):
         if part["kind"] not in scoped:
             part["metadata"]["namespace"] = namespace
         found.append(part)
-    group = made("OperatorGroup", "group", "operators.coreos.com/v1",
+    group = new_object("OperatorGroup", "group", "operators.coreos.com/v1",
                  spec={"targetNamespaces": [namespace]})  # fmt: skip
-    source = made("CatalogSource", "tries", "operators.coreos.com/v1alpha1",
+    source = new_object("CatalogSource", "tries", "operators.coreos.com/v1alpha1",
                   spec={"sourceType": "grpc", "address": address})  # fmt: skip
     wanted = {"name": one.name, "channel": "stable", "source": "tries",
               "sourceNamespace": namespace}  # fmt: skip
     if one.config:
         wanted["config"] = one.config
-    asked = made("Subscription", one.name, "operators.coreos.com/v1alpha1", spec=wanted)
+    asked = new_object("Subscription", one.name, "operators.coreos.com/v1alpha1", spec=wanted)
     for part in (group, source, asked):
         part["metadata"]["namespace"] = namespace
         found.append(part)
@@ -612,7 +613,7 @@ def broken(cluster: Any, world: World, tmp_path_factory: pytest.TempPathFactory)
 @pytest.mark.usefixtures("broken")
 @pytest.mark.parametrize("one", WORKLOADS, ids=lambda one: one.name)
 def test_the_first_line_names_the_cause(
-    cluster: Any, typist: Any, world: World, tmp_path: Path, one: Workload
+    cluster: Any, run_olmkit: Any, world: World, tmp_path: Path, one: Workload
 ) -> None:
     for command in one.after:
         name = f"deployment/{one.name}"
@@ -624,7 +625,7 @@ def test_the_first_line_names_the_cause(
         taint(cluster, on=True)
         set_up(cluster, f"{cluster.outside}:{PORT}", world, (one,))
     try:
-        _explained(cluster, typist, world, tmp_path, one)
+        _explained(cluster, run_olmkit, world, tmp_path, one)
     finally:
         if one.is_last:
             taint(cluster, on=False)
@@ -637,12 +638,12 @@ def _until_there(cluster: Any, name: str, namespace: str) -> None:
         time.sleep(1)
 
 
-def _explained(cluster: Any, typist: Any, world: World, tmp_path: Path, one: Workload) -> None:
+def _explained(cluster: Any, run_olmkit: Any, world: World, tmp_path: Path, one: Workload) -> None:
     file = tmp_path / "objects.yaml"
     words = ["why", one.name, "-n", one.namespace, "--save", file]
     deadline = time.monotonic() + WAIT
     while True:
-        found = typist.try_(*words, "-o", "json", code=None).json["result"]
+        found = run_olmkit.try_(*words, "-o", "json", code=None).json["result"]
         told = " ".join([found["message"], *found["details"]])
         if found["cause"] == one.cause and one.says in told and found["hint"]:
             break

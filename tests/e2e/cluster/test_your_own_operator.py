@@ -19,7 +19,7 @@ NAMESPACE = "guestbook"
 
 
 @pytest.fixture
-def swept(cluster: Any) -> Iterator[None]:
+def cleaned_up(cluster: Any) -> Iterator[None]:
     """Remove all objects of the page."""
     yield
     if cluster.get("namespace", NAMESPACE) is None:
@@ -31,12 +31,12 @@ def swept(cluster: Any) -> Iterator[None]:
     cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=false")
 
 
-@pytest.mark.usefixtures("swept")
+@pytest.mark.usefixtures("cleaned_up")
 def test_the_tutorial_can_be_followed_to_a_subscription(
     cluster: Any,
     root: Path,
     wheels: Path,
-    typist: Any,
+    run_olmkit: Any,
     reader_of: Callable[[Path], Any],
     eventually: Callable[..., Any],
 ) -> None:
@@ -53,10 +53,10 @@ def test_the_tutorial_can_be_followed_to_a_subscription(
             reader.run(rest.replace(".venv/bin/python", sys.executable), folder=root)
             continue
         if where:
-            typist.tell(text)
+            run_olmkit.tell(text)
         said = reader.follow(language, text)
         if where:
-            typist.tell(said)
+            run_olmkit.tell(said)
     kinds = "crd,clusterrole,clusterrolebinding"
     eventually(
         lambda: "guestbook" not in cluster.kubectl("get", kinds, "-o", "name"),

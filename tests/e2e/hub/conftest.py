@@ -105,7 +105,7 @@ LONGEST = 180_000
 expect.set_options(timeout=60_000)
 
 
-class Watched:
+class RecordedPage:
     """A page that records forbidden events: messages, errors, requests to other hosts."""
 
     def __init__(self, context: BrowserContext) -> None:
@@ -122,12 +122,12 @@ class Watched:
 
 
 @pytest.fixture
-def watched(browser: Browser) -> Iterator[Watched]:
+def watched(browser: Browser) -> Iterator[RecordedPage]:
     """A page in a separate context; the test fails if there was a forbidden event."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(LONGEST)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    made = Watched(context)
+    made = RecordedPage(context)
     yield made
     context.close()
     assert made.faults == []

@@ -120,7 +120,7 @@ TASKS = """\
 
 
 @dataclass(eq=False)
-class Rig:
+class Harness:
     """A project in a directory, a separate namespace, and the operator as a process."""
 
     plane: ControlPlane
@@ -210,43 +210,43 @@ class Rig:
 @pytest.fixture(params=["fork", "ansible-runner"])
 def run(
     request: pytest.FixtureRequest, apiserver: ControlPlane, tmp_path: Path
-) -> Iterator[Callable[[Callable[[Rig], Any]], None]]:
+) -> Iterator[Callable[[Callable[[Harness], Any]], None]]:
     tasks = tmp_path / "roles" / "cache" / "tasks"
     tasks.mkdir(parents=True)
     (tasks / "main.yml").write_text(TASKS)
     (tmp_path / "watches.yaml").write_text(WATCHES)
-    rigs: list[Rig] = []
+    rigs: list[Harness] = []
 
-    async def whole(test: Callable[[Rig], Any]) -> None:
+    async def whole(test: Callable[[Harness], Any]) -> None:
         config = kubeconfig.load(paths=[apiserver.kubeconfig], environment={})
         async with HttpCluster(config) as cluster:
             client = Client(cluster, None, field_manager="test")
             namespace = f"n{uuid.uuid4().hex[:8]}"
-            rig = Rig(apiserver, tmp_path, namespace, client, request.param)
-            rigs.append(rig)
+            harness = Harness(apiserver, tmp_path, namespace, client, request.param)
+            rigs.append(harness)
             with contextlib.suppress(AlreadyExists):
                 await client.create(CRD)
-            await rig.until(lambda: cluster.resource(CACHE.api_version, CACHE.kind))
+            await harness.until(lambda: cluster.resource(CACHE.api_version, CACHE.kind))
             await client.create(
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": rig.namespace}}
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": harness.namespace}}
             )
-            await test(rig)
+            await test(harness)
 
     yield lambda test: asyncio.run(whole(test))
-    for rig in rigs:
-        rig.stop(signal.SIGKILL)
+    for harness in rigs:
+        harness.stop(signal.SIGKILL)
 
 
-def test_a_role_reconciles_its_object(run: Callable[[Callable[[Rig], Any]], None]) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create("one", sizeGi="{{ 7 * 7 }}", note={"__ansible_vault": "x"})
-        rig.start()
-        condition = await rig.condition("one", "Successful", "Successful")
+def test_a_role_reconciles_its_object(run: Callable[[Callable[[Harness], Any]], None]) -> None:
+    async def scenario(harness: Harness) -> None:
+        await harness.create("one", sizeGi="{{ 7 * 7 }}", note={"__ansible_vault": "x"})
+        harness.start()
+        condition = await harness.condition("one", "Successful", "Successful")
         assert condition["ansibleResult"]["failures"] == 0
         # A template of the object is plain text, one of the entry is evaluated.
         data = {"size": "{{ 7 * 7 }}", "origin": "entry", "state": "present"}
-        await rig.data("one-config", data)
-        owner, config = await rig.get(CACHE, "one"), await rig.get(CONFIG, "one-config")
+        await harness.data("one-config", data)
+        owner, config = await harness.get(CACHE, "one"), await harness.get(CONFIG, "one-config")
         assert owner is not None
         assert config is not None
         assert owner["metadata"]["finalizers"] == ["play.example.com/end"]
@@ -259,54 +259,54 @@ def test_a_role_reconciles_its_object(run: Callable[[Callable[[Rig], Any]], None
         ]
 
         # Objects of the run are restored when they are changed or deleted.
-        await rig.change(CONFIG, "one-config", {"data": {"size": "9"}})
-        await rig.data("one-config", data)
-        await rig.client.delete(CONFIG, Request("one-config", rig.namespace))
-        await rig.data("one-config", data)
+        await harness.change(CONFIG, "one-config", {"data": {"size": "9"}})
+        await harness.data("one-config", data)
+        await harness.client.delete(CONFIG, Request("one-config", harness.namespace))
+        await harness.data("one-config", data)
 
-        await rig.change(CACHE, "one", {"spec": {"sizeGi": "2"}})
-        await rig.data("one-config", {**data, "size": "2"})
-        await rig.client.delete(CACHE, Request("one", rig.namespace))
+        await harness.change(CACHE, "one", {"spec": {"sizeGi": "2"}})
+        await harness.data("one-config", {**data, "size": "2"})
+        await harness.client.delete(CACHE, Request("one", harness.namespace))
 
         async def gone() -> bool:
-            return await rig.get(CACHE, "one") is None
+            return await harness.get(CACHE, "one") is None
 
-        await rig.until(gone)
+        await harness.until(gone)
         # The garbage collector is not part of this control plane.
-        await rig.data("one-config", {**data, "size": "2", "state": "absent"})
+        await harness.data("one-config", {**data, "size": "2", "state": "absent"})
 
-    run(story)
+    run(scenario)
 
 
 def test_errors_of_a_run_are_in_the_status_and_secrets_are_not(
-    run: Callable[[Callable[[Rig], Any]], None],
+    run: Callable[[Callable[[Harness], Any]], None],
 ) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(harness: Harness) -> None:
         secret = {
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": {"name": "hidden", "namespace": rig.namespace},
+            "metadata": {"name": "hidden", "namespace": harness.namespace},
             "stringData": {"password": "hidden-word-1"},
         }
-        await rig.client.create(secret)
-        file = rig.folder / "watches.yaml"
+        await harness.client.create(secret)
+        file = harness.folder / "watches.yaml"
         file.write_text(WATCHES.replace("5m", "60s"))
-        await rig.create("broken", sizeGi="broken")
-        await rig.create("secret", sizeGi="secret")
-        await rig.create("hang", sizeGi="hang")
-        rig.start()
-        found = await rig.condition("broken", "Failure", "Failed")
+        await harness.create("broken", sizeGi="broken")
+        await harness.create("secret", sizeGi="secret")
+        await harness.create("hang", sizeGi="hang")
+        harness.start()
+        found = await harness.condition("broken", "Failure", "Failed")
         assert found["message"] == "the size is broken"
-        found = await rig.condition("secret", "Failure", "Failed")
+        found = await harness.condition("secret", "Failure", "Failed")
         assert found["message"] == "it is ***"
-        found = await rig.condition("hang", "Failure", "Failed")
+        found = await harness.condition("hang", "Failure", "Failed")
         assert "ended after 60 s" in found["message"]
-        assert "***" in rig.log
-        assert "hidden-word-1" not in rig.log
-        await rig.change(CACHE, "broken", {"spec": {"sizeGi": "1"}})
-        await rig.condition("broken", "Successful", "Successful")
+        assert "***" in harness.log
+        assert "hidden-word-1" not in harness.log
+        await harness.change(CACHE, "broken", {"spec": {"sizeGi": "1"}})
+        await harness.condition("broken", "Successful", "Successful")
 
-    run(story)
+    run(scenario)
 
 
 def _processes(word: str) -> list[str]:
@@ -320,67 +320,67 @@ def _processes(word: str) -> list[str]:
 
 
 def test_a_restart_during_a_run_starts_it_again(
-    run: Callable[[Callable[[Rig], Any]], None],
+    run: Callable[[Callable[[Harness], Any]], None],
 ) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create("one", sizeGi="hang")
-        rig.start()
-        await rig.condition("one", "Running", "Running")
+    async def scenario(harness: Harness) -> None:
+        await harness.create("one", sizeGi="hang")
+        harness.start()
+        await harness.condition("one", "Running", "Running")
         await asyncio.sleep(3)
-        rig.stop()
-        left = _processes(str(rig.folder))
+        harness.stop()
+        left = _processes(str(harness.folder))
         assert left == []
-        await rig.change(CACHE, "one", {"spec": {"sizeGi": "1"}})
-        rig.start()
-        await rig.condition("one", "Successful", "Successful")
+        await harness.change(CACHE, "one", {"spec": {"sizeGi": "1"}})
+        harness.start()
+        await harness.condition("one", "Successful", "Successful")
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_no_process_of_a_run_survives_its_operator(
-    run: Callable[[Callable[[Rig], Any]], None], number: int
+    run: Callable[[Callable[[Harness], Any]], None], number: int
 ) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(harness: Harness) -> None:
         # One process ignores the signal to end, another has left its session and its parent.
-        file = rig.folder / "roles" / "cache" / "tasks" / "main.yml"
+        file = harness.folder / "roles" / "cache" / "tasks" / "main.yml"
         file.write_text(
             "- ansible.builtin.shell: setsid sleep 600 >/dev/null 2>&1 &\n"
             "- ansible.builtin.shell: trap '' TERM; sleep 600; sleep 600\n"
         )
-        await rig.create("one", sizeGi="1")
-        rig.start()
+        await harness.create("one", sizeGi="1")
+        harness.start()
 
         async def both() -> bool:
-            return sum("sleep 600" in one for one in of_environment(rig.namespace)) >= 2
+            return sum("sleep 600" in one for one in of_environment(harness.namespace)) >= 2
 
-        await rig.until(both)
-        assert rig.process is not None
-        rig.process.send_signal(number)
+        await harness.until(both)
+        assert harness.process is not None
+        harness.process.send_signal(number)
         if number == signal.SIGTERM:
             await asyncio.sleep(0.5)
-            rig.process.send_signal(number)  # at once
-        await asyncio.to_thread(rig.process.wait)
-        rig.process = None
+            harness.process.send_signal(number)  # at once
+        await asyncio.to_thread(harness.process.wait)
+        harness.process = None
 
         async def none() -> bool:
-            return not of_environment(rig.namespace)
+            return not of_environment(harness.namespace)
 
-        await rig.until(none, 60)
+        await harness.until(none, 60)
 
-    run(story)
+    run(scenario)
 
 
 def test_once_and_check_show_what_a_run_would_change(
-    run: Callable[[Callable[[Rig], Any]], None],
+    run: Callable[[Callable[[Harness], Any]], None],
 ) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create("one", sizeGi="1")
+    async def scenario(harness: Harness) -> None:
+        await harness.create("one", sizeGi="1")
         process = await asyncio.create_subprocess_exec(
-            *rig.words("--once"), cwd=rig.folder, env=rig.environment
+            *harness.words("--once"), cwd=harness.folder, env=harness.environment
         )
         assert await process.wait() == 0
-        assert await rig.get(CONFIG, "one-config") is not None
-        await rig.condition("one", "Successful", "Successful")
+        assert await harness.get(CONFIG, "one-config") is not None
+        await harness.condition("one", "Successful", "Successful")
 
-    run(story)
+    run(scenario)

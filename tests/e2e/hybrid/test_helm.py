@@ -88,7 +88,7 @@ def program(request: pytest.FixtureRequest, built_program: Callable[[str], str])
 
 
 @dataclass(eq=False)
-class Rig:
+class Harness:
     """A project in a directory, a separate namespace, and the operator as a process."""
 
     plane: ControlPlane
@@ -181,7 +181,7 @@ class Rig:
 
 
 @pytest.fixture
-def rig_folder(tmp_path: Path) -> Path:
+def harness_folder(tmp_path: Path) -> Path:
     chart = tmp_path / "helm-charts" / "cache"
     (chart / "templates").mkdir(parents=True)
     (chart / "Chart.yaml").write_text("apiVersion: v2\nname: cache\nversion: 0.1.0\n")
@@ -202,41 +202,41 @@ def rig_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(
-    apiserver: ControlPlane, rig_folder: Path, program: str
-) -> Iterator[Callable[[Callable[[Rig], Any]], None]]:
-    rigs: list[Rig] = []
+    apiserver: ControlPlane, harness_folder: Path, program: str
+) -> Iterator[Callable[[Callable[[Harness], Any]], None]]:
+    rigs: list[Harness] = []
 
-    async def whole(test: Callable[[Rig], Any]) -> None:
+    async def whole(test: Callable[[Harness], Any]) -> None:
         config = kubeconfig.load(paths=[apiserver.kubeconfig], environment={})
         async with HttpCluster(config) as cluster:
             client = Client(cluster, None, field_manager="test")
             namespace = f"n{uuid.uuid4().hex[:8]}"
-            rig = Rig(apiserver, rig_folder, program, namespace, client)
-            rigs.append(rig)
+            harness = Harness(apiserver, harness_folder, program, namespace, client)
+            rigs.append(harness)
             with contextlib.suppress(AlreadyExists):
                 await client.create(CRD)
-            await rig.until(lambda: cluster.resource(CACHE.api_version, CACHE.kind))
+            await harness.until(lambda: cluster.resource(CACHE.api_version, CACHE.kind))
             await client.create(
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
             )
-            await test(rig)
+            await test(harness)
 
     yield lambda test: asyncio.run(whole(test))
-    for rig in rigs:
-        rig.stop(signal.SIGKILL)
+    for harness in rigs:
+        harness.stop(signal.SIGKILL)
 
 
-def test_a_release_follows_its_object(run: Callable[[Callable[[Rig], Any]], None]) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create("one", size="1")
-        code, shown = await rig.check()
+def test_a_release_follows_its_object(run: Callable[[Callable[[Harness], Any]], None]) -> None:
+    async def scenario(harness: Harness) -> None:
+        await harness.create("one", size="1")
+        code, shown = await harness.check()
         assert code == 1
         assert "install the release" in shown
         assert "ConfigMap one-config" in shown
-        assert await rig.get(CONFIG, "one-config") is None
-        rig.start()
-        owner = await rig.condition("one", "Deployed", "InstallSuccessful")
-        config = await rig.get(CONFIG, "one-config")
+        assert await harness.get(CONFIG, "one-config") is None
+        harness.start()
+        owner = await harness.condition("one", "Deployed", "InstallSuccessful")
+        config = await harness.get(CONFIG, "one-config")
         assert config is not None
         assert config["data"] == {"size": "1", "origin": "override"}
         assert [one["uid"] for one in config["metadata"]["ownerReferences"]] == [
@@ -250,79 +250,79 @@ def test_a_release_follows_its_object(run: Callable[[Callable[[Rig], Any]], None
         assert "one-config" in owner["status"]["deployedRelease"]["manifest"]
 
         # A changed or deleted child is restored; other additions are kept.
-        await rig.change(CONFIG, "one-config", {"data": {"size": "9", "extra": "kept"}})
+        await harness.change(CONFIG, "one-config", {"data": {"size": "9", "extra": "kept"}})
         data = {"size": "1", "origin": "override", "extra": "kept"}
 
         async def corrected() -> bool:
-            found = await rig.get(CONFIG, "one-config")
+            found = await harness.get(CONFIG, "one-config")
             return found is not None and found["data"] == data
 
-        await rig.until(corrected)
-        await rig.client.delete(SECRET, Request("one-secret", rig.namespace))
-        await rig.until(lambda: rig.get(SECRET, "one-secret"))
+        await harness.until(corrected)
+        await harness.client.delete(SECRET, Request("one-secret", harness.namespace))
+        await harness.until(lambda: harness.get(SECRET, "one-secret"))
 
         # There is no difference now, so nothing is written.
-        assert await rig.check() == (0, "")
-        before = await rig.get(CACHE, "one")
+        assert await harness.check() == (0, "")
+        before = await harness.get(CACHE, "one")
         await asyncio.sleep(3)
-        assert await rig.get(CACHE, "one") == before
-        assert len(await stored(rig, "one")) == 1
+        assert await harness.get(CACHE, "one") == before
+        assert len(await stored(harness, "one")) == 1
 
-        await rig.change(CACHE, "one", {"spec": {"size": "2"}})
-        await rig.condition("one", "Deployed", "UpgradeSuccessful")
-        config = await rig.get(CONFIG, "one-config")
+        await harness.change(CACHE, "one", {"spec": {"size": "2"}})
+        await harness.condition("one", "Deployed", "UpgradeSuccessful")
+        config = await harness.get(CONFIG, "one-config")
         assert config is not None
         assert config["data"]["size"] == "2"
-        assert [one.revision for one in await stored(rig, "one")] == [1, 2]
+        assert [one.revision for one in await stored(harness, "one")] == [1, 2]
 
-        await rig.client.delete(CACHE, Request("one", rig.namespace))
+        await harness.client.delete(CACHE, Request("one", harness.namespace))
 
         async def gone() -> bool:
-            return await rig.get(CACHE, "one") is None
+            return await harness.get(CACHE, "one") is None
 
-        await rig.until(gone)
-        assert await rig.get(CONFIG, "one-config") is None
-        assert await stored(rig, "one") == []
+        await harness.until(gone)
+        assert await harness.get(CONFIG, "one-config") is None
+        assert await stored(harness, "one") == []
 
-    run(story)
+    run(scenario)
 
 
-async def stored(rig: Rig, name: str) -> list[releases.Release]:
-    secrets = await rig.client.list(
-        SECRET, namespace=rig.namespace, labels=f"owner=helm,name={name}"
+async def stored(harness: Harness, name: str) -> list[releases.Release]:
+    secrets = await harness.client.list(
+        SECRET, namespace=harness.namespace, labels=f"owner=helm,name={name}"
     )
     return sorted((releases.decode(one) for one in secrets), key=lambda one: one.revision)
 
 
 def test_a_failed_upgrade_keeps_the_release_and_is_not_repeated_at_once(
-    run: Callable[[Callable[[Rig], Any]], None],
+    run: Callable[[Callable[[Harness], Any]], None],
 ) -> None:
-    async def story(rig: Rig) -> None:
-        rig.start()
-        await rig.create("two", size="1")
-        await rig.condition("two", "Deployed", "InstallSuccessful")
-        await rig.change(CACHE, "two", {"spec": {"size": "broken"}})
-        owner = await rig.condition("two", "ReleaseFailed", "UpgradeError")
+    async def scenario(harness: Harness) -> None:
+        harness.start()
+        await harness.create("two", size="1")
+        await harness.condition("two", "Deployed", "InstallSuccessful")
+        await harness.change(CACHE, "two", {"spec": {"size": "broken"}})
+        owner = await harness.condition("two", "ReleaseFailed", "UpgradeError")
         assert "the size is broken" in str(owner["status"]["conditions"])
         await asyncio.sleep(3)
-        assert (rig.folder / "log").read_text().count("helm failed") == 1
-        await rig.change(CACHE, "two", {"spec": {"size": "3"}})
-        owner = await rig.condition("two", "Deployed", "UpgradeSuccessful")
+        assert (harness.folder / "log").read_text().count("helm failed") == 1
+        await harness.change(CACHE, "two", {"spec": {"size": "3"}})
+        owner = await harness.condition("two", "Deployed", "UpgradeSuccessful")
         assert [one["type"] for one in owner["status"]["conditions"]] == ["Initialized", "Deployed"]
 
-    run(story)
+    run(scenario)
 
 
 def test_a_release_that_was_interrupted_is_upgraded(
-    run: Callable[[Callable[[Rig], Any]], None],
+    run: Callable[[Callable[[Harness], Any]], None],
 ) -> None:
-    async def story(rig: Rig) -> None:
-        rig.start()
-        await rig.create("three", size="1")
-        await rig.condition("three", "Deployed", "InstallSuccessful")
-        rig.stop(signal.SIGKILL)
-        (release,) = await stored(rig, "three")
-        secret = await rig.get(SECRET, release.secret)
+    async def scenario(harness: Harness) -> None:
+        harness.start()
+        await harness.create("three", size="1")
+        await harness.condition("three", "Deployed", "InstallSuccessful")
+        harness.stop(signal.SIGKILL)
+        (release,) = await stored(harness, "three")
+        secret = await harness.get(SECRET, release.secret)
         assert secret is not None
         pending = {
             "apiVersion": "v1",
@@ -330,19 +330,19 @@ def test_a_release_that_was_interrupted_is_upgraded(
             "type": secret["type"],
             "metadata": {
                 "name": "sh.helm.release.v1.three.v2",
-                "namespace": rig.namespace,
+                "namespace": harness.namespace,
                 "labels": secret["metadata"]["labels"]
                 | {"version": "2", "status": "pending-upgrade"},
             },
             "data": {"release": as_pending(secret["data"]["release"])},
         }
-        await rig.client.create(pending)
-        await rig.change(CACHE, "three", {"spec": {"size": "2"}})
-        rig.start()
-        await rig.condition("three", "Deployed", "UpgradeSuccessful")
-        assert [one.status for one in await stored(rig, "three")] == ["superseded", "deployed"]
+        await harness.client.create(pending)
+        await harness.change(CACHE, "three", {"spec": {"size": "2"}})
+        harness.start()
+        await harness.condition("three", "Deployed", "UpgradeSuccessful")
+        assert [one.status for one in await stored(harness, "three")] == ["superseded", "deployed"]
 
-    run(story)
+    run(scenario)
 
 
 def as_pending(release: str) -> str:
@@ -356,24 +356,24 @@ def as_pending(release: str) -> str:
     return base64.b64encode(packed).decode()
 
 
-def test_overrides_can_be_templates(run: Callable[[Callable[[Rig], Any]], None]) -> None:
-    async def story(rig: Rig) -> None:
-        file = rig.folder / "watches.yaml"
+def test_overrides_can_be_templates(run: Callable[[Callable[[Harness], Any]], None]) -> None:
+    async def scenario(harness: Harness) -> None:
+        file = harness.folder / "watches.yaml"
         text = file.read_text()
         template = """'{{ ("$ORIGIN:v1" | split ":")._0 | upper }}'"""
         file.write_text(text.replace("$ORIGIN", template))
-        await rig.create("four", size="1")
-        rig.start()
-        await rig.condition("four", "Deployed", "InstallSuccessful")
-        config = await rig.get(CONFIG, "four-config")
+        await harness.create("four", size="1")
+        harness.start()
+        await harness.condition("four", "Deployed", "InstallSuccessful")
+        config = await harness.get(CONFIG, "four-config")
         assert config is not None
         assert config["data"]["origin"] == "OVERRIDE"
         file.write_text(text.replace("$ORIGIN", "'{{ if }}'"))
-        code, said = await rig.check()
+        code, said = await harness.check()
         assert code == 2
         assert "a template in `overrideValues` cannot be filled in" in said
 
-    run(story)
+    run(scenario)
 
 
 HOOK = """\
@@ -389,47 +389,47 @@ data: {size: {{ .Values.size | quote }}}
 
 
 def test_hooks_run_with_their_release_and_are_not_corrected(
-    run: Callable[[Callable[[Rig], Any]], None], rig_folder: Path
+    run: Callable[[Callable[[Harness], Any]], None], harness_folder: Path
 ) -> None:
-    async def story(rig: Rig) -> None:
-        (rig_folder / "helm-charts/cache/templates/hook.yaml").write_text(HOOK)
-        await rig.create("five", size="1")
-        rig.start()
-        await rig.condition("five", "Deployed", "InstallSuccessful")
-        hook = await rig.get(CONFIG, "five-hook")
+    async def scenario(harness: Harness) -> None:
+        (harness_folder / "helm-charts/cache/templates/hook.yaml").write_text(HOOK)
+        await harness.create("five", size="1")
+        harness.start()
+        await harness.condition("five", "Deployed", "InstallSuccessful")
+        hook = await harness.get(CONFIG, "five-hook")
         assert hook is not None
         assert hook["data"] == {"size": "1"}
         # It is not an object of the release, so changes of it are ignored.
         assert "ownerReferences" not in hook["metadata"]
-        await rig.client.delete(CONFIG, Request("five-hook", rig.namespace))
-        await rig.change(CONFIG, "five-config", {"data": {"size": "9"}})
+        await harness.client.delete(CONFIG, Request("five-hook", harness.namespace))
+        await harness.change(CONFIG, "five-config", {"data": {"size": "9"}})
 
         async def corrected() -> bool:
-            found = await rig.get(CONFIG, "five-config")
+            found = await harness.get(CONFIG, "five-config")
             return found is not None and found["data"]["size"] == "1"
 
-        await rig.until(corrected)
-        assert await rig.get(CONFIG, "five-hook") is None
-        assert await rig.check() == (0, "")
+        await harness.until(corrected)
+        assert await harness.get(CONFIG, "five-hook") is None
+        assert await harness.check() == (0, "")
 
-        await rig.change(CACHE, "five", {"spec": {"size": "2"}})
-        await rig.condition("five", "Deployed", "UpgradeSuccessful")
-        hook = await rig.get(CONFIG, "five-hook")
+        await harness.change(CACHE, "five", {"spec": {"size": "2"}})
+        await harness.condition("five", "Deployed", "UpgradeSuccessful")
+        hook = await harness.get(CONFIG, "five-hook")
         assert hook is not None
         assert hook["data"] == {"size": "2"}
 
         # A hook that the API server refuses: the release is kept, and its objects too.
-        (rig_folder / "helm-charts/cache/templates/hook.yaml").write_text(
+        (harness_folder / "helm-charts/cache/templates/hook.yaml").write_text(
             HOOK.replace(".Values.size | quote", ".Values.size")
         )
-        rig.stop()
-        rig.start()
-        await rig.condition("five", "ReleaseFailed", "UpgradeError")
-        config = await rig.get(CONFIG, "five-config")
+        harness.stop()
+        harness.start()
+        await harness.condition("five", "ReleaseFailed", "UpgradeError")
+        config = await harness.get(CONFIG, "five-config")
         assert config is not None
         assert config["data"]["size"] == "2"
 
-    run(story)
+    run(scenario)
 
 
 # The API server refuses a change of its data, so the upgrade fails after helm has begun it.
@@ -443,58 +443,58 @@ data: {owner: {{ .Values.owner | default "first" }}}
 
 
 def test_an_upgrade_that_the_server_refuses_is_rolled_back(
-    run: Callable[[Callable[[Rig], Any]], None], rig_folder: Path
+    run: Callable[[Callable[[Harness], Any]], None], harness_folder: Path
 ) -> None:
-    async def story(rig: Rig) -> None:
-        (rig_folder / "helm-charts/cache/templates/locked.yaml").write_text(LOCKED)
-        await rig.create("six", size="1")
-        rig.start()
-        await rig.condition("six", "Deployed", "InstallSuccessful")
-        await rig.change(CACHE, "six", {"spec": {"size": "2", "owner": "second"}})
-        owner = await rig.condition("six", "ReleaseFailed", "UpgradeError")
+    async def scenario(harness: Harness) -> None:
+        (harness_folder / "helm-charts/cache/templates/locked.yaml").write_text(LOCKED)
+        await harness.create("six", size="1")
+        harness.start()
+        await harness.condition("six", "Deployed", "InstallSuccessful")
+        await harness.change(CACHE, "six", {"spec": {"size": "2", "owner": "second"}})
+        owner = await harness.condition("six", "ReleaseFailed", "UpgradeError")
         message = owner["status"]["conditions"][-1]["message"]
         assert "six-locked" in message
         assert "immutable" in message
         assert "rollback:" not in message
-        first, failed, last = await stored(rig, "six")
+        first, failed, last = await stored(harness, "six")
         assert [one.status for one in (first, failed, last)] == ["superseded", "failed", "deployed"]
         assert releases.same(first.manifest, last.manifest)
-        config = await rig.get(CONFIG, "six-config")
+        config = await harness.get(CONFIG, "six-config")
         assert config is not None
         assert config["data"]["size"] == "1"
 
         # The annotation requests replacement, which server-side apply does not support.
         force = {"helm.sdk.operatorframework.io/upgrade-force": "true"}
         spec = {"size": "3", "owner": None}
-        await rig.change(CACHE, "six", {"metadata": {"annotations": force}, "spec": spec})
-        await rig.condition("six", "Deployed", "UpgradeSuccessful")
-        config = await rig.get(CONFIG, "six-config")
+        await harness.change(CACHE, "six", {"metadata": {"annotations": force}, "spec": spec})
+        await harness.condition("six", "Deployed", "UpgradeSuccessful")
+        config = await harness.get(CONFIG, "six-config")
         assert config is not None
         assert config["data"]["size"] == "3"
 
-    run(story)
+    run(scenario)
 
 
 def test_a_release_of_helm_3_is_upgraded_by_helm_4(
-    run: Callable[[Callable[[Rig], Any]], None], built_program: Callable[[str], str]
+    run: Callable[[Callable[[Harness], Any]], None], built_program: Callable[[str], str]
 ) -> None:
-    async def story(rig: Rig) -> None:
-        newer = rig.program
-        rig.program = str(Path(built_program("helm")).parent / "helm")
-        await rig.create("seven", size="1")
-        rig.start()
-        await rig.condition("seven", "Deployed", "InstallSuccessful")
-        rig.stop()
-        rig.program = newer
-        rig.start()
-        await rig.change(CACHE, "seven", {"spec": {"size": "2"}})
-        await rig.condition("seven", "Deployed", "UpgradeSuccessful")
-        config = await rig.get(CONFIG, "seven-config")
+    async def scenario(harness: Harness) -> None:
+        newer = harness.program
+        harness.program = str(Path(built_program("helm")).parent / "helm")
+        await harness.create("seven", size="1")
+        harness.start()
+        await harness.condition("seven", "Deployed", "InstallSuccessful")
+        harness.stop()
+        harness.program = newer
+        harness.start()
+        await harness.change(CACHE, "seven", {"spec": {"size": "2"}})
+        await harness.condition("seven", "Deployed", "UpgradeSuccessful")
+        config = await harness.get(CONFIG, "seven-config")
         assert config is not None
         assert config["data"]["size"] == "2"
-        assert not (await stored(rig, "seven"))[-1].is_server_side
+        assert not (await stored(harness, "seven"))[-1].is_server_side
 
-    run(story)
+    run(scenario)
 
 
 ENDLESS = """\
@@ -506,28 +506,28 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: wait, image: 
 
 
 def test_helm_does_not_survive_its_operator(
-    run: Callable[[Callable[[Rig], Any]], None], rig_folder: Path
+    run: Callable[[Callable[[Harness], Any]], None], harness_folder: Path
 ) -> None:
-    async def story(rig: Rig) -> None:
-        hook = rig_folder / "helm-charts/cache/templates/hook.yaml"
+    async def scenario(harness: Harness) -> None:
+        hook = harness_folder / "helm-charts/cache/templates/hook.yaml"
         hook.write_text(ENDLESS)
-        await rig.create("six", size="1")
-        rig.start()
+        await harness.create("six", size="1")
+        harness.start()
 
         async def waits() -> bool:
-            return bool(await stored(rig, "six"))
+            return bool(await stored(harness, "six"))
 
-        await rig.until(waits)
-        assert any("install six" in one for one in of_environment(rig.namespace))
-        rig.stop(signal.SIGKILL)
+        await harness.until(waits)
+        assert any("install six" in one for one in of_environment(harness.namespace))
+        harness.stop(signal.SIGKILL)
 
         async def none() -> bool:
-            return not of_environment(rig.namespace)
+            return not of_environment(harness.namespace)
 
-        await rig.until(none)
+        await harness.until(none)
         # The interrupted release is installed by the next operator.
         hook.unlink()
-        rig.start()
-        await rig.condition("six", "Deployed", "InstallSuccessful")
+        harness.start()
+        await harness.condition("six", "Deployed", "InstallSuccessful")
 
-    run(story)
+    run(scenario)

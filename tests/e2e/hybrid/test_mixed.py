@@ -112,7 +112,7 @@ def test_all_three_reconcile_their_objects(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
 
-    async def story(client: Client) -> None:
+    async def scenario(client: Client) -> None:
         for kind in KINDS:
             await client.create(crd(kind))
         for kind in KINDS:
@@ -150,7 +150,7 @@ def test_all_three_reconcile_their_objects(
     async def whole() -> None:
         config = kubeconfig.load(paths=[apiserver.kubeconfig], environment={})
         async with HttpCluster(config) as cluster:
-            await story(Client(cluster, None, field_manager="test"))
+            await scenario(Client(cluster, None, field_manager="test"))
 
     helm = Path(built_program("helm")).parent / "helm"
     words = [

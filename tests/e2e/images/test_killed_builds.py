@@ -96,11 +96,11 @@ def test_a_killed_build_is_completed_by_the_next(
             digest = finished(started(folder, "oci", "cache"))
             assert digest == finished(started(folder, f"clean{number}", f"cache{number}"))
             skopeo("inspect", f"oci:{folder}/oci:v1")
-            asyncio.run(whole(Layout(folder / "oci"), digest))
+            asyncio.run(is_complete(Layout(folder / "oci"), digest))
     assert killed > 30
 
 
-async def whole(layout: Layout, digest: str) -> None:
+async def is_complete(layout: Layout, digest: str) -> None:
     """Return whether every part of the image exists and matches its digest."""
     for level in await store.levels(layout, await layout.resolve(digest)):
         for descriptor in level:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e
 Olmkit = Callable[..., str]
 
 
-def furnish(host: str, root: Path, folder: Path, olmkit: Olmkit, image: str) -> str:
+def push_images(host: str, root: Path, folder: Path, olmkit: Olmkit, image: str) -> str:
     """The shipped operator: its image, its bundle and a catalog with both, by digest."""
     operator = olmkit("image", "copy", image, f"{host}/shipped/memcached-operator:v0.0.2")
     shutil.copytree(root / "bundle", folder / "bundle")
@@ -101,7 +101,7 @@ def test_the_shipped_operator_crosses_an_air_gap(
     usb = f"oci:{tmp_path / 'usb'}"
     private, public = key_pair(tmp_path)
     with RegistryServer(folder=tmp_path / "first") as first:
-        catalog = furnish(first.host, root, tmp_path, olmkit, operator_image)
+        catalog = push_images(first.host, root, tmp_path, olmkit, operator_image)
         operator = f"shipped/memcached-operator@{operator_image.partition('@')[2]}"
         olmkit("image", "sign", "--key", private, f"{first.host}/{operator}")
         sbom = f"{operator.partition('@')[0]}:{operator.partition('@')[2].replace(':', '-')}.sbom"
@@ -143,7 +143,7 @@ def test_a_killed_mirror_run_continues(
 ) -> None:
     usb = tmp_path / "usb"
     with RegistryServer(folder=tmp_path / "first") as first:
-        furnish(first.host, root, tmp_path, olmkit, base_image)
+        push_images(first.host, root, tmp_path, olmkit, base_image)
         words = ("image", "mirror", f"{first.host}/shipped/catalog:v1", f"oci:{usb}")
         process = subprocess.Popen([sys.executable, "-m", "olmkit", *words], env=os.environ)
         deadline = time.monotonic() + 60

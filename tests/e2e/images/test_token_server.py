@@ -106,7 +106,7 @@ def tokens() -> TokenServer:
 
 
 @pytest.fixture
-def guarded(tokens: TokenServer, tmp_path: Path) -> Iterator[RegistryServer]:
+def token_registry(tokens: TokenServer, tmp_path: Path) -> Iterator[RegistryServer]:
     """A registry that trusts the token server."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -141,20 +141,22 @@ def guarded(tokens: TokenServer, tmp_path: Path) -> Iterator[RegistryServer]:
 
 
 @dataclass(frozen=True)
-class Done:
+class CompletedCommand:
     code: int
     out: str
     err: str
 
 
 @pytest.fixture
-def typed(root: Path, tmp_path: Path, guarded: RegistryServer) -> Callable[..., Done]:
+def typed(
+    root: Path, tmp_path: Path, token_registry: RegistryServer
+) -> Callable[..., CompletedCommand]:
     """Run olmkit with some credentials, and the most verbose output."""
 
-    def run(password: str, *words: str) -> Done:
+    def run(password: str, *words: str) -> CompletedCommand:
         authfile = tmp_path / "auth.json"
         pair = base64.b64encode(f"tester:{password}".encode()).decode()
-        authfile.write_text(json.dumps({"auths": {guarded.host: {"auth": pair}}}))
+        authfile.write_text(json.dumps({"auths": {token_registry.host: {"auth": pair}}}))
         done = subprocess.run(
             [sys.executable, "-m", "olmkit", *words, "-vv", "--debug", "--authfile", authfile],
             capture_output=True,
@@ -165,24 +167,24 @@ def typed(root: Path, tmp_path: Path, guarded: RegistryServer) -> Callable[..., 
         )
         for secret in (password, pair):
             assert secret not in done.stdout + done.stderr
-        return Done(done.returncode, done.stdout.strip(), done.stderr)
+        return CompletedCommand(done.returncode, done.stdout.strip(), done.stderr)
 
     (tmp_path / "bundle").symlink_to(root / "bundle" / "0.0.2")
     return run
 
 
 def test_images_are_pushed_and_pulled_with_tokens(
-    guarded: RegistryServer,
+    token_registry: RegistryServer,
     tokens: TokenServer,
-    typed: Callable[..., Done],
+    typed: Callable[..., CompletedCommand],
     skopeo: Callable[..., bytes],
     tmp_path: Path,
 ) -> None:
-    target = f"{guarded.host}/team/bundle:v1"
+    target = f"{token_registry.host}/team/bundle:v1"
     pushed = typed(PASSWORD, "bundle", "build", "bundle", "-t", target, "--push")
     assert pushed.code == 0, pushed.err
     assert {"repository:team/bundle:pull,push"} <= set(tokens.asked)
-    other = f"{guarded.host}/other/bundle:v1"
+    other = f"{token_registry.host}/other/bundle:v1"
     copied = typed(PASSWORD, "image", "copy", pushed.out, other)
     assert copied.code == 0, copied.err
     assert "mounted: blob" in copied.err, "with a token for both repositories"
@@ -198,18 +200,24 @@ def test_images_are_pushed_and_pulled_with_tokens(
 
 
 def test_an_expired_token_is_replaced(
-    guarded: RegistryServer, tokens: TokenServer, typed: Callable[..., Done]
+    token_registry: RegistryServer, tokens: TokenServer, typed: Callable[..., CompletedCommand]
 ) -> None:
     tokens.stale = 1
-    done = typed(PASSWORD, "bundle", "build", "bundle", "-t", f"{guarded.host}/a/b:v1", "--push")
+    done = typed(
+        PASSWORD, "bundle", "build", "bundle", "-t", f"{token_registry.host}/a/b:v1", "--push"
+    )
     assert done.code == 0, done.err
     assert len(tokens.tokens) > 1
 
 
-def test_a_wrong_password_is_reported(guarded: RegistryServer, typed: Callable[..., Done]) -> None:
-    done = typed(WRONG, "bundle", "build", "bundle", "-t", f"{guarded.host}/a/b:v1", "--push")
+def test_a_wrong_password_is_reported(
+    token_registry: RegistryServer, typed: Callable[..., CompletedCommand]
+) -> None:
+    done = typed(
+        WRONG, "bundle", "build", "bundle", "-t", f"{token_registry.host}/a/b:v1", "--push"
+    )
     assert done.code == 3
     assert "does not accept the credentials" in done.err
-    done = typed(WRONG, "image", "inspect", f"{guarded.host}/a/b:v1")
+    done = typed(WRONG, "image", "inspect", f"{token_registry.host}/a/b:v1")
     assert done.code == 3
     assert "does not accept the credentials" in done.err

@@ -98,13 +98,13 @@ def test_two_hundred_pushes_over_an_unreliable_connection_succeed_or_report_why(
                     sys.stderr.write(f"{error.message}\n")
                     continue
                 done += 1
-                await whole(f"{registry.host}/{name}")
+                await is_complete(f"{registry.host}/{name}")
         return done
 
     assert run(check()) > 190
 
 
-async def whole(name: str) -> None:
+async def is_complete(name: str) -> None:
     async with Web(WebOptions()) as web:
         target = RegistryStore(web, Reference.parse(name))
         for level in await store.levels(target, await target.resolve("v1")):
@@ -129,4 +129,4 @@ def test_a_killed_push_is_completed_by_the_next(layout: str, registry: RegistryS
             for other in range(10):
                 repository = f"{registry.host}/killed/n{other}"
                 run(job.copy(layout, f"{repository}:v1", ACCESS))
-                run(whole(repository))
+                run(is_complete(repository))

@@ -70,7 +70,7 @@ class Replica:
 
 
 @dataclass(eq=False)
-class Operated:
+class OperatorPlane:
     """A real API server with the kind Memcached, and the replicas that a test starts."""
 
     plane: ControlPlane
@@ -190,12 +190,12 @@ def _binding(role: Manifest, user: str) -> Manifest:
 
 
 @contextlib.contextmanager
-def _audited(folder: Path, programs: Programs) -> Iterator[Operated]:
+def _audited(folder: Path, programs: Programs) -> Iterator[OperatorPlane]:
     policy = folder / "audit.yaml"
     policy.write_text(_AUDIT_POLICY)
     flags = (f"--audit-policy-file={policy}", f"--audit-log-path={folder / 'audit.log'}")
     with ControlPlane(folder=folder, programs=programs, flags=flags) as plane:
-        found = Operated(plane)
+        found = OperatorPlane(plane)
         try:
             yield found
         finally:
@@ -203,9 +203,9 @@ def _audited(folder: Path, programs: Programs) -> Iterator[Operated]:
 
 
 @pytest.fixture
-def operated(
+def operator_plane(
     tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
-) -> Iterator[Operated]:
+) -> Iterator[OperatorPlane]:
     """An API server with the kind Memcached and an audit log; replicas end with the test."""
     with _audited(tmp_path_factory.mktemp("operated"), control_plane_programs) as found:
         found.install_kinds()
@@ -215,16 +215,18 @@ def operated(
 @pytest.fixture
 def bare(
     tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
-) -> Iterator[Operated]:
+) -> Iterator[OperatorPlane]:
     """The same without the kind Memcached."""
     with _audited(tmp_path_factory.mktemp("bare"), control_plane_programs) as found:
         yield found
 
 
-async def _served(operated: Operated) -> None:
+async def _served(operator_plane: OperatorPlane) -> None:
     async with asyncio.timeout(180):
         while True:
-            async with operated.cluster() as cluster:  # a new one: unknown kinds are remembered
+            async with (
+                operator_plane.cluster() as cluster
+            ):  # a new one: unknown kinds are remembered
                 try:
                     found = await cluster.resource("cache.example.com/v1alpha1", "Memcached")
                     await cluster.list_page(found)

@@ -24,7 +24,7 @@ from olmkit.runtime.work.builder import ControllerBuilder
 from olmkit.runtime.work.reconcile import Request
 
 if TYPE_CHECKING:
-    from conftest import Operated
+    from conftest import OperatorPlane
 
 pytestmark = pytest.mark.e2e
 
@@ -131,17 +131,17 @@ class World:
 
 
 @asynccontextmanager
-async def controlled(operated: Operated) -> AsyncIterator[World]:
-    line = Line(operated.plane.port)
+async def controlled(operator_plane: OperatorPlane) -> AsyncIterator[World]:
+    line = Line(operator_plane.plane.port)
     server = await asyncio.start_server(line.serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    words = json.loads(operated.plane.kubeconfig.read_text())
+    words = json.loads(operator_plane.plane.kubeconfig.read_text())
     words["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
-    path = operated.plane.folder / "line.kubeconfig"
+    path = operator_plane.plane.folder / "line.kubeconfig"
     path.write_text(json.dumps(words))
     try:
         async with (
-            operated.cluster() as direct,
+            operator_plane.cluster() as direct,
             HttpCluster(kubeconfig.load(paths=[path])) as cluster,
         ):
             resource = await direct.resource(KIND.api_version, KIND.kind)
@@ -160,27 +160,31 @@ async def controlled(operated: Operated) -> AsyncIterator[World]:
         server.close()
 
 
-def test_random_disconnects_and_compactions_are_recovered_at_once(operated: Operated) -> None:
+def test_random_disconnects_and_compactions_are_recovered_at_once(
+    operator_plane: OperatorPlane,
+) -> None:
     source = random.Random(5)
 
-    async def story() -> None:
-        async with controlled(operated) as world:
+    async def scenario() -> None:
+        async with controlled(operator_plane) as world:
             for _ in range(RUNS):
                 for _ in range(source.randint(1, 4)):
                     await world.shake(source)
                     world.line.cut(hard=source.random() < 0.5)
                     await world.shake(source)
                     if source.random() < 0.3:
-                        await asyncio.to_thread(operated.plane.compact)
+                        await asyncio.to_thread(operator_plane.plane.compact)
                     await asyncio.sleep(source.choice([0, 0.05, 0.4]))
                 await world.converge(CONVERGENCE)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_server_that_is_paused_killed_and_compacted_loses_no_object(operated: Operated) -> None:
+def test_a_server_that_is_paused_killed_and_compacted_loses_no_object(
+    operator_plane: OperatorPlane,
+) -> None:
     source = random.Random(6)
-    plane = operated.plane
+    plane = operator_plane.plane
 
     async def restart(world: World) -> None:
         """Events during the controller's absence cannot be watched afterward."""
@@ -196,12 +200,12 @@ def test_a_server_that_is_paused_killed_and_compacted_loses_no_object(operated: 
         await asyncio.sleep(source.uniform(0.5, 4))
         plane.resume_server()
 
-    async def story() -> None:
-        async with controlled(operated) as world:
+    async def scenario() -> None:
+        async with controlled(operator_plane) as world:
             for fault in (restart, pause, restart, pause, pause, restart):
                 await world.shake(source)
                 await fault(world)
                 await world.shake(source)
                 await world.converge(RESTARTED)
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -24,7 +24,7 @@ import pytest
 from olmkit.kube.api import PatchType
 
 if TYPE_CHECKING:
-    from conftest import Operated, Replica
+    from conftest import OperatorPlane, Replica
 
     from olmkit.edges.cluster.client import HttpCluster
 
@@ -58,7 +58,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class LeadershipTerm:
     """How long a replica led: from its acquisition to the next one."""
 
     user: str
@@ -94,17 +94,20 @@ def writes(audit_log: Path) -> list[Write]:
     return sorted(found, key=lambda write: write.done)
 
 
-def terms(found: Sequence[Write]) -> list[Term]:
+def terms(found: Sequence[Write]) -> list[LeadershipTerm]:
     """Return who led when, by the writes of the lease."""
     changes = []
     for write in found:
         if write.holder is not None and (not changes or changes[-1].holder != write.holder):
             changes.append(write)
     ends = [*(write.done for write in changes[1:]), None]
-    return [Term(write.user, write.came, end) for write, end in zip(changes, ends, strict=True)]
+    return [
+        LeadershipTerm(write.user, write.came, end)
+        for write, end in zip(changes, ends, strict=True)
+    ]
 
 
-def out_of_term(found: Sequence[Write], led: Sequence[Term]) -> list[Write]:
+def out_of_term(found: Sequence[Write], led: Sequence[LeadershipTerm]) -> list[Write]:
     """Return the writes whose writer did not hold the lease during the whole request."""
     return [
         write
@@ -161,10 +164,10 @@ async def _sizes(cluster: HttpCluster) -> dict[str, int]:
 class _Replicas:
     """Two replicas at a time; one that ended by itself is replaced, as its Deployment would do."""
 
-    def __init__(self, operated: Operated, cluster: HttpCluster) -> None:
-        self._operated = operated
+    def __init__(self, operator_plane: OperatorPlane, cluster: HttpCluster) -> None:
+        self._operated = operator_plane
         self._cluster = cluster
-        self._running = [operated.start(*FLAGS) for _ in range(2)]
+        self._running = [operator_plane.start(*FLAGS) for _ in range(2)]
 
     async def leader(self) -> Replica | None:
         """Return the holder of the lease, if it is running."""
@@ -187,13 +190,13 @@ class _Replicas:
 
 
 def test_killed_leaders_are_replaced_and_never_two_replicas_work(
-    operated: Operated, until: Callable[..., Awaitable[Any]]
+    operator_plane: OperatorPlane, until: Callable[..., Awaitable[Any]]
 ) -> None:
     source = random.Random(7)
 
-    async def story() -> None:
-        async with operated.cluster() as cluster:
-            replicas = _Replicas(operated, cluster)
+    async def scenario() -> None:
+        async with operator_plane.cluster() as cluster:
+            replicas = _Replicas(operator_plane, cluster)
             wanted: dict[str, int] = {}
             stop = asyncio.Event()
             load = asyncio.create_task(_load(cluster, wanted, source, stop))
@@ -213,8 +216,8 @@ def test_killed_leaders_are_replaced_and_never_two_replicas_work(
             await until(settled, 120)
             assert len(wanted) > KILLS // 2
 
-    asyncio.run(story())
-    found = writes(operated.audit_log)
+    asyncio.run(scenario())
+    found = writes(operator_plane.audit_log)
     led = terms(found)
     assert len(led) >= KILLS + 1, "each kill was followed by another leader"
     assert all(one.user != two.user for one, two in itertools.pairwise(led))
@@ -225,13 +228,13 @@ def test_killed_leaders_are_replaced_and_never_two_replicas_work(
 
 
 def test_a_frozen_leader_ends_and_begins_no_write(
-    operated: Operated, until: Callable[..., Awaitable[Any]]
+    operator_plane: OperatorPlane, until: Callable[..., Awaitable[Any]]
 ) -> None:
     source = random.Random(8)
 
-    async def story() -> None:
-        async with operated.cluster() as cluster:
-            replicas = _Replicas(operated, cluster)
+    async def scenario() -> None:
+        async with operator_plane.cluster() as cluster:
+            replicas = _Replicas(operator_plane, cluster)
             wanted: dict[str, int] = {}
             stop = asyncio.Event()
             load = asyncio.create_task(_load(cluster, wanted, source, stop))
@@ -256,8 +259,8 @@ def test_a_frozen_leader_ends_and_begins_no_write(
             await until(replicas.leader, 120)
             await until(settled, 120)
 
-    asyncio.run(story())
-    found = writes(operated.audit_log)
+    asyncio.run(scenario())
+    found = writes(operator_plane.audit_log)
     led = terms(found)
     assert len(led) >= FREEZES + 1
     # Events describe earlier actions; they can be late.
@@ -274,5 +277,5 @@ def test_the_evidence_would_show_a_second_leader() -> None:
 
     found = [write("a", 1, "a_1"), write("a", 2), write("b", 4, "b_1"), write("a", 5)]
     led = terms(found)
-    assert led == [Term("a", "01.0", "04.5"), Term("b", "04.0", None)]
+    assert led == [LeadershipTerm("a", "01.0", "04.5"), LeadershipTerm("b", "04.0", None)]
     assert out_of_term(found, led) == [found[3]]

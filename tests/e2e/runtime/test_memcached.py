@@ -26,7 +26,7 @@ from olmkit.kube.api import NotFound, PatchType
 from olmkit.testing import rbac
 
 if TYPE_CHECKING:
-    from conftest import Operated
+    from conftest import OperatorPlane
 
     from olmkit.edges.cluster.client import HttpCluster
 
@@ -203,20 +203,20 @@ async def _say(*lines: str) -> list[str]:
 
 
 def test_a_cache_is_served_scaled_moved_and_removed(
-    operated: Operated,
+    operator_plane: OperatorPlane,
     until: Callable[..., Awaitable[Any]],
     missing: Callable[[str], Any],
 ) -> None:
     program = shutil.which("memcached")
     if program is None:
         missing("memcached is not here: run scripts/system-packages --e2e")
-    config = operated.allow(USER, operated.roles())
+    config = operator_plane.allow(USER, operator_plane.roles())
 
-    async def story() -> None:
-        replica = operated.start(
+    async def scenario() -> None:
+        replica = operator_plane.start(
             "--leader-elect", "--leader-election-namespace=default", config=config
         )
-        async with operated.cluster() as cluster, asyncio.TaskGroup() as group:
+        async with operator_plane.cluster() as cluster, asyncio.TaskGroup() as group:
             node = Node(cluster, program)
             running = group.create_task(node.run())
             service = Service(cluster, node, "sample")
@@ -287,8 +287,8 @@ def test_a_cache_is_served_scaled_moved_and_removed(
             assert "forbidden" not in replica.words().lower()
             running.cancel()
 
-    asyncio.run(story())
-    used = rbac.from_audit_log(operated.audit_log, user=USER)
-    report = rbac.compare(used, rbac.read(operated.role_files, namespace="default"))
+    asyncio.run(scenario())
+    used = rbac.from_audit_log(operator_plane.audit_log, user=USER)
+    report = rbac.compare(used, rbac.read(operator_plane.role_files, namespace="default"))
     assert not report.missing, report.words()
     assert {"get", "list", "watch", "create", "patch"} <= {use.verb for use in used}

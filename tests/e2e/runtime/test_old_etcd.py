@@ -46,7 +46,7 @@ class Impatient(HttpCluster):
         return super().watch(resource, **options, idle_timeout=IDLE)
 
 
-class Seen:
+class SeenNames:
     def __init__(self) -> None:
         self.names: set[str] = set()
 
@@ -84,9 +84,9 @@ def _secret(name: str) -> dict[str, Any]:
 def test_a_silent_watch_is_healthy_and_an_unreachable_server_is_not(
     plane: ControlPlane, caplog: pytest.LogCaptureFixture
 ) -> None:
-    seen = Seen()
+    seen = SeenNames()
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with Impatient(kubeconfig.load(paths=[Path(plane.kubeconfig)])) as cluster:
             secrets = await cluster.resource("v1", "Secret")
             await cluster.create(secrets, _secret("first"))
@@ -114,7 +114,7 @@ def test_a_silent_watch_is_healthy_and_an_unreachable_server_is_not(
             await running
 
     with caplog.at_level(logging.INFO):
-        asyncio.run(story())
+        asyncio.run(scenario())
 
 
 async def _until(holds: Callable[[], bool]) -> None:

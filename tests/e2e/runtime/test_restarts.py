@@ -14,7 +14,7 @@ import pytest
 from olmkit.kube.api import AlreadyExists, ClusterError, PatchType
 
 if TYPE_CHECKING:
-    from conftest import Operated
+    from conftest import OperatorPlane
 
     from olmkit.edges.cluster.client import HttpCluster
 
@@ -26,7 +26,7 @@ POOL = 40
 WORKERS = 4
 
 
-async def _insist(work: Callable[[], Awaitable[Any]]) -> None:
+async def _retry(work: Callable[[], Awaitable[Any]]) -> None:
     """Retry until the server confirms it, also after an outage."""
     while True:
         try:
@@ -49,14 +49,14 @@ async def _manifests(cluster: HttpCluster, api_version: str, kind: str) -> dict[
 
 
 def test_a_killed_api_server_loses_no_change(
-    operated: Operated, until: Callable[..., Awaitable[Any]]
+    operator_plane: OperatorPlane, until: Callable[..., Awaitable[Any]]
 ) -> None:
     source = random.Random(3)
     wanted: dict[str, int] = {}
 
-    async def story() -> None:
-        replica = operated.start()
-        async with operated.cluster() as cluster:
+    async def scenario() -> None:
+        replica = operator_plane.start()
+        async with operator_plane.cluster() as cluster:
             resource = await cluster.resource("cache.example.com/v1alpha1", "Memcached")
             for number in range(POOL):
                 name = f"m{number}"
@@ -87,7 +87,7 @@ def test_a_killed_api_server_loses_no_change(
                             namespace="default",
                         )
 
-                    await _insist(update)
+                    await _retry(update)
                     wanted[name] = size
 
             async def restart() -> int:
@@ -95,8 +95,8 @@ def test_a_killed_api_server_loses_no_change(
                 for count in range(1, RESTARTS + 1):
                     while done < count * UPDATES / (RESTARTS + 1):  # noqa: ASYNC110 - a moment's use
                         await asyncio.sleep(0.01)
-                    await asyncio.to_thread(operated.plane.stop_server, hard=True)
-                    await asyncio.to_thread(operated.plane.start_server)
+                    await asyncio.to_thread(operator_plane.plane.stop_server, hard=True)
+                    await asyncio.to_thread(operator_plane.plane.start_server)
                 return count
 
             async with asyncio.TaskGroup() as group:
@@ -125,4 +125,4 @@ def test_a_killed_api_server_loses_no_change(
             assert replica.is_running, "one process ran all the time"
             assert "Traceback" not in replica.words()
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -16,7 +16,7 @@ import pytest
 from olmkit.kube.api import NotFound
 
 if TYPE_CHECKING:
-    from conftest import Operated
+    from conftest import OperatorPlane
 
 pytestmark = pytest.mark.e2e
 
@@ -24,21 +24,21 @@ OPERATOR = Path(__file__).resolve().parent.parent.parent.parent / "operator"
 
 
 def test_the_shipped_operator_works_until_it_is_interrupted(
-    operated: Operated, until: Callable[..., Awaitable[Any]]
+    operator_plane: OperatorPlane, until: Callable[..., Awaitable[Any]]
 ) -> None:
     clean = {key: value for key, value in os.environ.items() if key != "MEMCACHED_IMAGE"}
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "olmkit", "run", "-C", str(OPERATOR), "-n", "default"),
-            *("--kubeconfig", str(operated.plane.kubeconfig)),
+            *("--kubeconfig", str(operator_plane.plane.kubeconfig)),
             *("--", "--health-probe-bind-address=0"),
         ],
         env=clean,
         stderr=subprocess.PIPE,
     )
 
-    async def story() -> None:
-        async with operated.cluster() as cluster:
+    async def scenario() -> None:
+        async with operator_plane.cluster() as cluster:
             memcacheds = await cluster.resource("cache.example.com/v1alpha1", "Memcached")
             deployments = await cluster.resource("apps/v1", "Deployment")
             manifest = {
@@ -62,7 +62,7 @@ def test_the_shipped_operator_works_until_it_is_interrupted(
             )
 
     try:
-        asyncio.run(story())
+        asyncio.run(scenario())
         process.send_signal(signal.SIGINT)
         _, words = process.communicate(timeout=120)
     finally:

@@ -22,7 +22,7 @@ import pytest
 from olmkit.kube.api import NotFound, PatchType
 
 if TYPE_CHECKING:
-    from conftest import Operated
+    from conftest import OperatorPlane
 
     from olmkit.edges.cluster.client import HttpCluster
     from olmkit.kube.api import Resource
@@ -137,18 +137,20 @@ def _is_flat(samples: list[float]) -> bool:
     return statistics.median(samples[-quarter:]) <= second + GROWTH
 
 
-def test_memory_is_stable(operated: Operated, until: Callable[..., Awaitable[Any]]) -> None:
+def test_memory_is_stable(
+    operator_plane: OperatorPlane, until: Callable[..., Awaitable[Any]]
+) -> None:
     samples: list[float] = []
 
-    async def story() -> None:
-        replica = operated.start(environment={"WATCH_SECONDS": str(WATCH_SECONDS)})
-        async with operated.cluster() as cluster:
+    async def scenario() -> None:
+        replica = operator_plane.start(environment={"WATCH_SECONDS": str(WATCH_SECONDS)})
+        async with operator_plane.cluster() as cluster:
             world = _World(cluster, random.Random(11))
             await world.begin()
             loop = asyncio.get_running_loop()
-            begun = loop.time()
+            initialized = loop.time()
             told = 0.0
-            while (passed := loop.time() - begun) < SECONDS:
+            while (passed := loop.time() - initialized) < SECONDS:
                 await world.change()
                 assert replica.is_running, replica.words()
                 if passed - told >= SECONDS / 100:
@@ -166,7 +168,7 @@ def test_memory_is_stable(operated: Operated, until: Callable[..., Awaitable[Any
                 + " ".join(f"{sample:.1f}" for sample in samples[:: max(1, len(samples) // 20)])
             )
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert _is_flat(samples), samples
 
 

@@ -17,7 +17,7 @@ from olmkit.kube.api import NotFound
 from olmkit.testing.registry import free_port
 
 if TYPE_CHECKING:
-    from conftest import Operated
+    from conftest import OperatorPlane
 
     from olmkit.edges.cluster.client import HttpCluster
 
@@ -56,7 +56,7 @@ async def _is_deployed(cluster: HttpCluster) -> bool:
 
 
 def test_kinds_that_are_installed_after_the_operator_are_found(
-    bare: Operated, until: Callable[..., Awaitable[Any]]
+    bare: OperatorPlane, until: Callable[..., Awaitable[Any]]
 ) -> None:
     replica = bare.start()
 
@@ -67,12 +67,12 @@ def test_kinds_that_are_installed_after_the_operator_are_found(
     asyncio.run(until(is_said))
     bare.install_kinds()
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with bare.cluster() as cluster:
             await _make(cluster)
             await until(lambda: _is_deployed(cluster))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert replica.is_running
     assert "Traceback" not in replica.words()
 
@@ -87,12 +87,12 @@ async def _degraded(cluster: HttpCluster) -> tuple[str, str]:
 
 
 def test_an_operator_without_permissions_names_them_and_continues_when_it_has_them(
-    operated: Operated, until: Callable[..., Awaitable[Any]]
+    operator_plane: OperatorPlane, until: Callable[..., Awaitable[Any]]
 ) -> None:
     health = free_port()
-    config = operated.allow("unprivileged", [])
+    config = operator_plane.allow("unprivileged", [])
     flags = (f"--health-probe-bind-address=127.0.0.1:{health}", "--watch-patience=1")
-    replica = operated.start(*flags, config=config)
+    replica = operator_plane.start(*flags, config=config)
 
     async def is_said() -> bool:
         assert replica.is_running, replica.words()
@@ -102,18 +102,18 @@ def test_an_operator_without_permissions_names_them_and_continues_when_it_has_th
     assert 'cannot list resource \\"memcacheds\\"' in replica.words()
     assert "resources: [memcacheds], verbs: [get, list, watch]" in replica.words()
 
-    async def story() -> None:
+    async def scenario() -> None:
         await until(lambda: _answers(health, "/readyz", 500))
         await asyncio.sleep(3)
         assert _probe(health, "/healthz")[0] == 200, "a new process would have no more permissions"
         assert replica.words().count(" cannot list api_version=") == 4, "once per kind"
-        async with operated.cluster() as cluster:
+        async with operator_plane.cluster() as cluster:
             await _make(cluster)
-            await asyncio.to_thread(operated.allow, "unprivileged", operated.roles())
+            await asyncio.to_thread(operator_plane.allow, "unprivileged", operator_plane.roles())
             await until(lambda: _is_deployed(cluster), 90)
         await until(lambda: _answers(health, "/readyz", 200))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert replica.is_running
 
 
@@ -122,18 +122,18 @@ async def _answers(port: int, path: str, code: int) -> bool:
 
 
 def test_a_missing_permission_for_one_kind_is_reported_in_the_status(
-    operated: Operated, until: Callable[..., Awaitable[Any]]
+    operator_plane: OperatorPlane, until: Callable[..., Awaitable[Any]]
 ) -> None:
-    roles = operated.roles()
+    roles = operator_plane.roles()
     [role] = [one for one in roles if one["kind"] == "ClusterRole"]
     without = copy.deepcopy(role)
     for rule in without["rules"]:
         rule["resources"] = [one for one in rule["resources"] if one != "services"]
     without["rules"] = [rule for rule in without["rules"] if rule["resources"]]
-    replica = operated.start(config=operated.allow("restricted", [without]))
+    replica = operator_plane.start(config=operator_plane.allow("restricted", [without]))
 
-    async def story() -> None:
-        async with operated.cluster() as cluster:
+    async def scenario() -> None:
+        async with operator_plane.cluster() as cluster:
             await _make(cluster)
 
             async def is_said() -> bool:
@@ -143,7 +143,7 @@ def test_a_missing_permission_for_one_kind_is_reported_in_the_status(
             await until(is_said)
             assert await _is_deployed(cluster)
             everything = {**role, "metadata": {"name": "everything"}}
-            await asyncio.to_thread(operated.allow, "restricted", [everything])
+            await asyncio.to_thread(operator_plane.allow, "restricted", [everything])
 
             async def is_well() -> bool:
                 return (await _degraded(cluster))[0] == "False"
@@ -152,21 +152,21 @@ def test_a_missing_permission_for_one_kind_is_reported_in_the_status(
             services = await cluster.resource("v1", "Service")
             await cluster.get(services, "sample", namespace="default")
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert replica.is_running
     assert "Traceback" not in replica.words()
 
 
 def test_a_deleted_kind_fails_liveness_unless_it_is_installed_again(
-    operated: Operated, until: Callable[..., Awaitable[Any]]
+    operator_plane: OperatorPlane, until: Callable[..., Awaitable[Any]]
 ) -> None:
     health = free_port()
     flags = (f"--health-probe-bind-address=127.0.0.1:{health}", "--watch-patience=4")
-    replica = operated.start(*flags)
+    replica = operator_plane.start(*flags)
 
-    async def story() -> None:
+    async def scenario() -> None:
         await until(lambda: _answers(health, "/readyz", 200))
-        async with operated.cluster() as cluster:
+        async with operator_plane.cluster() as cluster:
             await _make(cluster)
             await until(lambda: _is_deployed(cluster))
             crds = await cluster.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -175,28 +175,28 @@ def test_a_deleted_kind_fails_liveness_unless_it_is_installed_again(
             await cluster.delete(crds, "memcacheds.cache.example.com")
         await until(lambda: _answers(health, "/healthz", 500), 90)
         assert "install its CustomResourceDefinition again" in replica.words()
-        await asyncio.to_thread(operated.install_kinds)
+        await asyncio.to_thread(operator_plane.install_kinds)
         await until(lambda: _answers(health, "/healthz", 200), 90)
-        async with operated.cluster() as cluster:
+        async with operator_plane.cluster() as cluster:
             deployments = await cluster.resource("apps/v1", "Deployment")
             await cluster.delete(deployments, "sample", namespace="default")
             await _make(cluster)
             await until(lambda: _is_deployed(cluster))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert replica.is_running
     assert "Traceback" not in replica.words()
 
 
 def test_refused_credentials_are_reported_and_fail_liveness(
-    operated: Operated, until: Callable[..., Awaitable[Any]]
+    operator_plane: OperatorPlane, until: Callable[..., Awaitable[Any]]
 ) -> None:
     """A new process has a new certificate or token."""
     health = free_port()
-    path = operated.plane.folder / "expired.kubeconfig"
-    operated.plane.write_kubeconfig(path, token="expired")
+    path = operator_plane.plane.folder / "expired.kubeconfig"
+    operator_plane.plane.write_kubeconfig(path, token="expired")
     flags = (f"--health-probe-bind-address=127.0.0.1:{health}", "--watch-patience=1")
-    replica = operated.start(*flags, config=path)
+    replica = operator_plane.start(*flags, config=path)
     asyncio.run(until(lambda: _answers(health, "/healthz", 500)))
     assert replica.is_running
     assert "does not accept the credentials" in replica.words()
@@ -211,21 +211,21 @@ def test_refused_credentials_are_reported_and_fail_liveness(
     ],
 )
 def test_a_server_without_a_valid_connection_is_reported(
-    operated: Operated,
+    operator_plane: OperatorPlane,
     until: Callable[..., Awaitable[Any]],
     change: dict[str, str | None],
     words: str,
 ) -> None:
-    config = json.loads(operated.plane.kubeconfig.read_text())
+    config = json.loads(operator_plane.plane.kubeconfig.read_text())
     cluster = config["clusters"][0]["cluster"] | change
     config["clusters"][0]["cluster"] = {key: value for key, value in cluster.items() if value}
-    path = operated.plane.folder / "changed.kubeconfig"
+    path = operator_plane.plane.folder / "changed.kubeconfig"
     path.write_text(json.dumps(config))
-    replica = operated.start(config=path)
+    replica = operator_plane.start(config=path)
 
     async def is_said() -> bool:
         return words in replica.words()
 
     asyncio.run(until(is_said))
     assert "Traceback" not in replica.words()
-    assert operated.plane.token not in replica.words()
+    assert operator_plane.plane.token not in replica.words()

@@ -36,7 +36,7 @@ from olmkit.runtime.serve import self_signed
 from olmkit.testing.registry import free_port
 
 if TYPE_CHECKING:
-    from conftest import Operated, Replica
+    from conftest import OperatorPlane, Replica
 
     from olmkit.edges.cluster.client import HttpCluster
 
@@ -49,13 +49,13 @@ WAIT = 180.0
 Until = Callable[..., Awaitable[Any]]
 
 
-class Hooked:
+class WebhookReplica:
     """An API server, and one replica that answers its webhooks on its own port."""
 
-    def __init__(self, operated: Operated) -> None:
-        self.operated = operated
+    def __init__(self, operator_plane: OperatorPlane) -> None:
+        self.operated = operator_plane
         self.port = free_port()
-        self.folder = operated.plane.folder / "serving-certs"
+        self.folder = operator_plane.plane.folder / "serving-certs"
         self.folder.mkdir()
         self._pairs = [self_signed.make() for _ in range(2)]
         self._bundle = base64.b64encode(b"".join(pair[0] for pair in self._pairs)).decode()
@@ -125,19 +125,19 @@ async def versions(cluster: HttpCluster) -> tuple[Resource, Resource]:
     )
 
 
-async def _rehearsed(cluster: HttpCluster, manifest: Manifest) -> dict[str, Any]:
+async def _dry_run(cluster: HttpCluster, manifest: Manifest) -> dict[str, Any]:
     """Return the spec that would be stored."""
     resource = await cluster.resource(manifest["apiVersion"], "Memcached")
     made = await cluster.create(resource, manifest, dry_run=True)
     return dict(made["spec"])
 
 
-def test_two_versions_are_one_object(operated: Operated, until: Until) -> None:
-    hooked = Hooked(operated)
+def test_two_versions_are_one_object(operator_plane: OperatorPlane, until: Until) -> None:
+    hooked = WebhookReplica(operator_plane)
 
-    async def story() -> None:
+    async def scenario() -> None:
         hooked.start()
-        async with operated.cluster() as cluster:
+        async with operator_plane.cluster() as cluster:
             old, new = await versions(cluster)
             await hooked.convert(cluster)
             await cluster.create(old, alpha("old", size=2, containerPort=11222))
@@ -208,7 +208,7 @@ def test_two_versions_are_one_object(operated: Operated, until: Until) -> None:
                         if seen["spec"]["replicas"] == 4:
                             break
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 async def _run_pod(cluster: HttpCluster, name: str) -> None:
@@ -227,14 +227,14 @@ async def _run_pod(cluster: HttpCluster, name: str) -> None:
 
 
 def test_objects_get_defaults_and_warnings(
-    operated: Operated, until: Until, caplog: pytest.LogCaptureFixture
+    operator_plane: OperatorPlane, until: Until, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hooked = Hooked(operated)
+    hooked = WebhookReplica(operator_plane)
     caplog.set_level(logging.WARNING)
 
-    async def story() -> None:
+    async def scenario() -> None:
         hooked.start()
-        async with operated.cluster() as cluster:
+        async with operator_plane.cluster() as cluster:
             old, new = await versions(cluster)
             await hooked.convert(cluster)
             # Without the schema's own default, the webhook sets it.
@@ -243,10 +243,10 @@ def test_objects_get_defaults_and_warnings(
             await hooked.change_crd(cluster, patch, PatchType.JSON)
 
             async def is_open() -> bool:
-                return "size" not in await _rehearsed(cluster, alpha("open"))
+                return "size" not in await _dry_run(cluster, alpha("open"))
 
             async def is_filled() -> bool:
-                return (await _rehearsed(cluster, alpha("open"))).get("size") == 1
+                return (await _dry_run(cluster, alpha("open"))).get("size") == 1
 
             await until(is_open)
             await hooked.admit(cluster)
@@ -267,17 +267,17 @@ def test_objects_get_defaults_and_warnings(
                 with pytest.raises(Invalid):
                     await cluster.create(old, alpha("wrong", **spec))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_stored_objects_are_readable_and_none_is_admitted_while_no_webhook_answers(
-    operated: Operated, until: Until
+    operator_plane: OperatorPlane, until: Until
 ) -> None:
-    hooked = Hooked(operated)
+    hooked = WebhookReplica(operator_plane)
 
-    async def story() -> None:
+    async def scenario() -> None:
         replica = hooked.start()
-        async with operated.cluster() as cluster:
+        async with operator_plane.cluster() as cluster:
             old, new = await versions(cluster)
             await hooked.convert(cluster)
             await hooked.admit(cluster)
@@ -317,17 +317,17 @@ def test_stored_objects_are_readable_and_none_is_admitted_while_no_webhook_answe
 
             await until(is_gone)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_renewed_certificate_is_used_and_no_request_is_refused_in_between(
-    operated: Operated, until: Until
+    operator_plane: OperatorPlane, until: Until
 ) -> None:
-    hooked = Hooked(operated)
+    hooked = WebhookReplica(operator_plane)
 
-    async def story() -> None:
+    async def scenario() -> None:
         replica = hooked.start()
-        async with operated.cluster() as cluster:
+        async with operator_plane.cluster() as cluster:
             old, new = await versions(cluster)
             await hooked.convert(cluster)
             await hooked.admit(cluster)
@@ -345,8 +345,8 @@ def test_a_renewed_certificate_is_used_and_no_request_is_refused_in_between(
                     asked += 1
                     await asyncio.sleep(0.1)
             # A new API server has no connection yet, and gets the new certificate.
-            operated.plane.stop_server()
-            operated.plane.start_server()
+            operator_plane.plane.stop_server()
+            operator_plane.plane.start_server()
 
             async def is_read() -> bool:
                 found = await cluster.get(new, "m", namespace="default")
@@ -356,10 +356,10 @@ def test_a_renewed_certificate_is_used_and_no_request_is_refused_in_between(
             assert asked
             assert replica.is_running
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def judging_deployments(place: Path) -> None:
+def add_deployment_webhooks(place: Path) -> None:
     """Scaffold webhooks for a kind of Kubernetes itself, and implement them."""
     project.init(place, InitRequest(domain="example.com", name="toy"))
     request = WebhookRequest(
@@ -396,14 +396,14 @@ def deployment(name: str, replicas: int) -> Manifest:
 
 
 def test_scaffolded_webhooks_of_an_external_kind_default_and_validate_it(
-    bare: Operated, until: Until, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    bare: OperatorPlane, until: Until, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = tmp_path / "toy"
-    judging_deployments(place)
-    hooked = Hooked(bare)
+    add_deployment_webhooks(place)
+    hooked = WebhookReplica(bare)
     caplog.set_level(logging.WARNING)
 
-    async def story() -> None:
+    async def scenario() -> None:
         hooked.start(program=("-m", "toy"), environment={"PYTHONPATH": str(place)})
         async with bare.cluster() as cluster:
             deployments = await cluster.resource("apps/v1", "Deployment")
@@ -431,4 +431,4 @@ def test_scaffolded_webhooks_of_an_external_kind_default_and_validate_it(
                 namespace="default",
             )
 
-    asyncio.run(story())
+    asyncio.run(scenario())

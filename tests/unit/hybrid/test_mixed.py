@@ -131,7 +131,7 @@ async def create(client: Client, kind: str, **spec: Any) -> None:
 
 
 def test_all_kinds_are_reconciled_in_one_process(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with serving(tmp_path) as (client, environment):
             await create(client, "Note", text="hello")
             await create(client, "Site", size="1")
@@ -154,11 +154,11 @@ def test_all_kinds_are_reconciled_in_one_process(tmp_path: Path) -> None:
                 output, _ = await process.communicate()
             assert process.returncode == 0, output.decode()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_once_also_reconciles_the_kinds_of_the_file(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with serving(tmp_path) as (client, environment):
             await create(client, "Site", size="1")
             await create(client, "Cache", config="made")
@@ -169,4 +169,4 @@ def test_once_also_reconciles_the_kinds_of_the_file(tmp_path: Path) -> None:
             assert "Cache ns/cache:" in output.decode()
             assert await client.get(CONFIG, Request("made", "ns")) is None
 
-    asyncio.run(story())
+    asyncio.run(scenario())

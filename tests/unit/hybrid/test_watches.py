@@ -25,10 +25,14 @@ WATCHES = b"""\
 def test_each_entry_is_read_by_its_runner() -> None:
     found = watches.read(WATCHES, {"ORIGIN": "here"})
     assert found.findings == ()
-    chart, play = found.entries
+    chart, run_scenario = found.entries
     assert isinstance(chart, HelmWatch)
-    assert isinstance(play, AnsibleWatch)
-    assert (chart.gvk.kind, play.gvk.kind, play.variables) == ("Site", "Cache", {"origin": "here"})
+    assert isinstance(run_scenario, AnsibleWatch)
+    assert (chart.gvk.kind, run_scenario.gvk.kind, run_scenario.variables) == (
+        "Site",
+        "Cache",
+        {"origin": "here"},
+    )
 
 
 @pytest.mark.parametrize(

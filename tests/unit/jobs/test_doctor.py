@@ -106,7 +106,7 @@ def test_named_assets_take_precedence(home: Path) -> None:
 
 
 def test_a_cluster_without_olm_lacks_it(home: Path) -> None:
-    async def story() -> dict[str, MachineCheck]:
+    async def scenario() -> dict[str, MachineCheck]:
         async with ApiServer.of([]).serving() as server:
 
             @asynccontextmanager
@@ -117,7 +117,7 @@ def test_a_cluster_without_olm_lacks_it(home: Path) -> None:
             found = await doctor.examine(home, Access(environment={}), opened())
             return {one.subject: one for one in found}
 
-    found = asyncio.run(story())
+    found = asyncio.run(scenario())
     assert found["cluster"].state is State.OK
     assert found["cluster"].detail.startswith("Kubernetes v1.")
     assert (found["OLM"].state, found["OLM"].hint) == (State.MISSING, "`olmkit olm install`")

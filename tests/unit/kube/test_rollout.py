@@ -10,21 +10,21 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube import rollout
 
 
-def made(kind: str, api: str = "v1", **spec: Any) -> dict[str, Any]:
+def new_object(kind: str, api: str = "v1", **spec: Any) -> dict[str, Any]:
     return {"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
 
 
 def test_dependencies_come_first_and_webhooks_last() -> None:
     heap = [
-        made("Cache", "example.com/v1"),
-        made("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"),
-        made("Deployment", "apps/v1"),
-        made("ConfigMap"),
-        made("ClusterRole", "rbac.authorization.k8s.io/v1"),
-        made("Issuer", "cert.k8s.io/v1"),
-        made("CustomResourceDefinition", "apiextensions.k8s.io/v1"),
-        made("ServiceAccount"),
-        made("Namespace"),
+        new_object("Cache", "example.com/v1"),
+        new_object("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"),
+        new_object("Deployment", "apps/v1"),
+        new_object("ConfigMap"),
+        new_object("ClusterRole", "rbac.authorization.k8s.io/v1"),
+        new_object("Issuer", "cert.k8s.io/v1"),
+        new_object("CustomResourceDefinition", "apiextensions.k8s.io/v1"),
+        new_object("ServiceAccount"),
+        new_object("Namespace"),
     ]
 
     assert [one["kind"] for one in rollout.sort_for_apply(heap)] == [
@@ -42,7 +42,7 @@ def test_dependencies_come_first_and_webhooks_last() -> None:
 
 def deployment(*containers: str) -> dict[str, Any]:
     pod = {"containers": [{"name": name, "image": "old"} for name in containers]}
-    return made("Deployment", "apps/v1", template={"spec": pod})
+    return new_object("Deployment", "apps/v1", template={"spec": pod})
 
 
 def images(manifest: dict[str, Any]) -> list[str]:
@@ -66,8 +66,8 @@ def test_the_operators_container_gets_the_image(
 
 def test_an_invalid_image_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="`manager`"):
-        rollout.with_image([deployment("a", "b"), made("ConfigMap")], "new")
+        rollout.with_image([deployment("a", "b"), new_object("ConfigMap")], "new")
 
 
 def test_deployments_are_waited_for() -> None:
-    assert len(rollout.workloads([deployment("a"), made("ConfigMap")])) == 1
+    assert len(rollout.workloads([deployment("a"), new_object("ConfigMap")])) == 1

@@ -45,18 +45,18 @@ blocked = true
 """
 
 
-def asked(text: str, conf: bytes = CONF) -> list[str]:
+def sources_of(text: str, conf: bytes = CONF) -> list[str]:
     places = mirrors.parse(conf, "registries.conf").sources(Reference.parse(text))
     return [str(place.reference) + ("!" if place.insecure else "") for place in places]
 
 
 def test_mirrors_come_before_the_location() -> None:
-    assert asked("quay.io/a/b:v1") == [
+    assert sources_of("quay.io/a/b:v1") == [
         "near.example.com:5000/q/a/b:v1!",
         "tags.example.com/a/b:v1",
         "proxy.example.com/quay/a/b:v1",
     ]
-    assert asked(f"quay.io/a/b{PINNED}") == [
+    assert sources_of(f"quay.io/a/b{PINNED}") == [
         f"near.example.com:5000/q/a/b{PINNED}!",
         f"digests.example.com/a/b{PINNED}",
         f"proxy.example.com/quay/a/b{PINNED}",
@@ -64,18 +64,18 @@ def test_mirrors_come_before_the_location() -> None:
 
 
 def test_the_longest_prefix_applies_and_ends_at_a_separator() -> None:
-    assert asked("quay.io/special/x:v1") == ["quay.io/special/x:v1"]
-    assert asked(f"quay.io/special/x{PINNED}") == [
+    assert sources_of("quay.io/special/x:v1") == ["quay.io/special/x:v1"]
+    assert sources_of(f"quay.io/special/x{PINNED}") == [
         f"only-digests.example.com/x{PINNED}",
         f"quay.io/special/x{PINNED}",
     ]
-    assert asked("quay.io/specialist:v1")[-1] == "proxy.example.com/quay/specialist:v1"
-    assert asked("quay.io.example.com/x:v1") == ["quay.io.example.com/x:v1"]
+    assert sources_of("quay.io/specialist:v1")[-1] == "proxy.example.com/quay/specialist:v1"
+    assert sources_of("quay.io.example.com/x:v1") == ["quay.io.example.com/x:v1"]
 
 
 def test_wildcards_are_for_whole_domains() -> None:
-    assert asked("registry.internal:5000/x:v1") == ["registry.internal:5000/x:v1!"]
-    assert asked("internal/x:v1") == ["docker.io/internal/x:v1"]
+    assert sources_of("registry.internal:5000/x:v1") == ["registry.internal:5000/x:v1!"]
+    assert sources_of("internal/x:v1") == ["docker.io/internal/x:v1"]
 
 
 def test_a_blocked_registry_is_not_used() -> None:
@@ -132,4 +132,4 @@ def test_an_invalid_file_is_reported(conf: bytes, words: str) -> None:
 
 def test_a_location_that_is_not_a_name_is_ignored() -> None:
     conf = b'[[registry]]\nlocation = "a.b"\n[[registry.mirror]]\nlocation = "Not A Name"\n'
-    assert asked("a.b/x:v1", conf) == ["a.b/x:v1"]
+    assert sources_of("a.b/x:v1", conf) == ["a.b/x:v1"]

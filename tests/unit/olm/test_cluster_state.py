@@ -8,18 +8,18 @@ from olmkit.olm import cluster_state
 from olmkit.olm.cluster_state import ClusterState
 
 
-def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> dict[str, Any]:
+def new_object(kind: str, name: str, namespace: str = "apps", **fields: Any) -> dict[str, Any]:
     return {"kind": kind, "metadata": {"name": name, "namespace": namespace}, **fields}
 
 
 def test_a_written_state_is_read_back() -> None:
     seen = ClusterState(
         namespace="apps",
-        subscriptions=(made("Subscription", "a", spec={"name": "p"}),),
-        elsewhere=(made("Subscription", "a", "other", spec={"name": "p"}),),
-        groups=(made("OperatorGroup", "g"),),
-        catalogs=(made("CatalogSource", "c"),),
-        pods=(made("Pod", "p", "olm"),),
+        subscriptions=(new_object("Subscription", "a", spec={"name": "p"}),),
+        elsewhere=(new_object("Subscription", "a", "other", spec={"name": "p"}),),
+        groups=(new_object("OperatorGroup", "g"),),
+        catalogs=(new_object("CatalogSource", "c"),),
+        pods=(new_object("Pod", "p", "olm"),),
         logs={"apps/pod/manager": "last words\n"},
     )
 
@@ -27,8 +27,8 @@ def test_a_written_state_is_read_back() -> None:
 
 
 def test_catalogs_of_other_namespaces_are_omitted() -> None:
-    asks = made("Subscription", "a", spec={"name": "p", "sourceNamespace": "olm"})
-    catalogs = (made("CatalogSource", "c", "olm"), made("CatalogSource", "c", "other"))
+    asks = new_object("Subscription", "a", spec={"name": "p", "sourceNamespace": "olm"})
+    catalogs = (new_object("CatalogSource", "c", "olm"), new_object("CatalogSource", "c", "other"))
 
     written = cluster_state.objects_of(
         ClusterState(namespace="apps", subscriptions=(asks,), catalogs=catalogs)
@@ -38,10 +38,10 @@ def test_catalogs_of_other_namespaces_are_omitted() -> None:
 
 
 def test_long_values_without_use_are_omitted() -> None:
-    csv = made("ClusterServiceVersion", "c", spec={"icon": ["x" * 1000], "version": "1"})
+    csv = new_object("ClusterServiceVersion", "c", spec={"icon": ["x" * 1000], "version": "1"})
     csv["metadata"]["managedFields"] = [1]
     step = {"status": "Present", "resource": {"kind": "CRD", "manifest": "x" * 1000}}
-    plan = made("InstallPlan", "i", status={"plan": [step], "bundleLookups": [1]})
+    plan = new_object("InstallPlan", "i", status={"plan": [step], "bundleLookups": [1]})
 
     written = list(
         cluster_state.objects_of(ClusterState(namespace="apps", csvs=(csv,), plans=(plan,)))
@@ -53,7 +53,7 @@ def test_long_values_without_use_are_omitted() -> None:
 
 
 def test_a_subscription_is_found_by_package_or_name() -> None:
-    one = made("Subscription", "my-name", spec={"name": "cache"})
+    one = new_object("Subscription", "my-name", spec={"name": "cache"})
     seen = ClusterState(namespace="apps", subscriptions=(one,))
 
     assert seen.subscription("cache") is one
@@ -62,19 +62,24 @@ def test_a_subscription_is_found_by_package_or_name() -> None:
 
 
 def test_copies_of_csvs_do_not_count() -> None:
-    copy = made("ClusterServiceVersion", "c")
+    copy = new_object("ClusterServiceVersion", "c")
     copy["metadata"]["labels"] = {"olm.copiedFrom": "operators"}
 
     assert ClusterState(namespace="apps", csvs=(copy,)).csv("c") is None
 
 
 def test_an_existing_csv_is_installed_before_olm_records_it() -> None:
-    asks = made("Subscription", "a", status={"installedCSV": "c.v1", "currentCSV": "c.v2"})
-    old, new = made("ClusterServiceVersion", "c.v1"), made("ClusterServiceVersion", "c.v2")
+    asks = new_object("Subscription", "a", status={"installedCSV": "c.v1", "currentCSV": "c.v2"})
+    old, new = (
+        new_object("ClusterServiceVersion", "c.v1"),
+        new_object("ClusterServiceVersion", "c.v2"),
+    )
 
     assert ClusterState(namespace="apps", csvs=(old,)).installed(asks) == "c.v1"
     assert ClusterState(namespace="apps", csvs=(old, new)).installed(asks) == "c.v2"
-    assert ClusterState(namespace="apps", csvs=(new,)).installed(made("Subscription", "b")) == ""
+    assert (
+        ClusterState(namespace="apps", csvs=(new,)).installed(new_object("Subscription", "b")) == ""
+    )
 
 
 def test_a_saved_node_keeps_whether_it_is_ready() -> None:

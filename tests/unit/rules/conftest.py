@@ -42,14 +42,14 @@ def broken(minimal: Tree) -> Callable[[Mapping[str, Any]], Tree]:
 
 
 @pytest.fixture(scope="session")
-def judge(broken: Callable[[Mapping[str, Any]], Tree]) -> Judge:
+def findings_of(broken: Callable[[Mapping[str, Any]], Tree]) -> Judge:
     """Return the findings of the default rules about a changed bundle."""
 
-    def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    def findings_for(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
         bundle = layout.read(broken(changes), "kettle")
         return engine.run(bundle, engine.choose(engine.profile("default")))
 
-    return judged
+    return findings_for
 
 
 @pytest.fixture(scope="session")
@@ -58,10 +58,10 @@ def publishable() -> Tree:
 
 
 @pytest.fixture(scope="session")
-def judge_publication(publishable: Tree) -> Judge:
+def publication_findings(publishable: Tree) -> Judge:
     """Return the findings of all rules about a changed bundle that could be published."""
 
-    def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    def findings_for(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
         bundle = layout.read(_changed(publishable, changes), changes.get("root", "kettle"))
         facts = Facts(platforms={IMAGE: ("linux/amd64",)})
         for name, value in changes.get("facts", {}).items():
@@ -69,7 +69,7 @@ def judge_publication(publishable: Tree) -> Judge:
             facts = facts._replace(**{name: known})
         return engine.run(bundle, engine.rules(), facts=facts)
 
-    return judged
+    return findings_for
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ BREAKS: dict[str, dict[str, Any]] = yaml.safe_load(
 RULES = {rule.code: rule for rule in engine.rules(engine.CATALOG)}
 
 
-def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+def findings_for(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     """Return the findings of all rules about the changed catalog."""
     text = MINIMAL
     for old, new in changes.get("replace", {}).items():
@@ -35,7 +35,7 @@ def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
 
 
 def test_the_minimal_catalog_has_no_findings() -> None:
-    assert judged({}) == ()
+    assert findings_for({}) == ()
 
 
 def test_every_rule_has_a_fixture_that_violates_it() -> None:
@@ -46,7 +46,7 @@ def test_every_rule_has_a_fixture_that_violates_it() -> None:
 def test_a_rule_reports_its_fixture(code: str) -> None:
     changes = BREAKS[code]
 
-    found = [finding for finding in judged(changes) if finding.rule == code]
+    found = [finding for finding in findings_for(changes) if finding.rule == code]
 
     assert [finding for finding in found if changes["says"] in finding.message], found
     for finding in found:
@@ -77,13 +77,13 @@ def test_codes_and_names_are_unique_and_families_are_known() -> None:
 
 def test_no_rule_crashes_on_any_fixture() -> None:
     for code, changes in BREAKS.items():
-        assert not engine.has_crashed(judged(changes)), code
+        assert not engine.has_crashed(findings_for(changes)), code
 
 
 def test_an_error_is_not_repeated_by_rules_that_depend_on_it() -> None:
     """One error, one finding: a rule is silent if another one reports what it needs."""
     alone = {
-        code: sorted({finding.rule for finding in judged(BREAKS[code])})
+        code: sorted({finding.rule for finding in findings_for(BREAKS[code])})
         for code in ("FBC014", "FBC016", "FBC033", "FBC034", "FBC036", "FBC038", "GRF003", "GRF007")
     }
 
@@ -96,13 +96,13 @@ def test_several_missing_bundles_are_not_duplicate_versions() -> None:
         "entries: [{name: a, replaces: b}, {name: b}]\n"
     )
 
-    found = [finding.rule for finding in judged({"append": append})]
+    found = [finding.rule for finding in findings_for({"append": append})]
 
     assert found == ["FBC024"]
 
 
 def test_the_implicit_default_channel_can_be_deprecated() -> None:
-    found = judged(
+    found = findings_for(
         {
             "replace": {"defaultChannel: stable": "defaultChannel: fast"},
             "append": "---\nschema: olm.deprecations\npackage: kettle\n"
@@ -126,7 +126,7 @@ def test_the_implicit_default_channel_can_be_deprecated() -> None:
 def test_the_type_of_an_icon_is_that_of_its_first_bytes(icon: str, says: str | None) -> None:
     line = "defaultChannel: stable\n"
 
-    found = judged({"replace": {line: f"{line}icon: {{{icon}}}\n"}})
+    found = findings_for({"replace": {line: f"{line}icon: {{{icon}}}\n"}})
 
     assert [says in finding.message for finding in found if says] == ([True] if says else [])
     assert bool(found) == bool(says)

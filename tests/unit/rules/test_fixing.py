@@ -28,7 +28,7 @@ LAST_MODE = "    - type: AllNamespaces\n      supported: true\n"
 PREFIX = "operators.operatorframework.io.bundle"
 
 
-def _judge(tree: Tree) -> Sequence[Diagnostic]:
+def _findings_of(tree: Tree) -> Sequence[Diagnostic]:
     return engine.run(layout.read(tree, "kettle"), engine.rules(), facts=Facts())
 
 
@@ -75,7 +75,7 @@ def _with(tree: Tree, path: str, *pairs: tuple[str, str]) -> Tree:
     ],
 )
 def test_a_fix_restores_every_byte(publishable: Tree, path: str, old: str, new: str) -> None:
-    done = fixing.apply_fixes(_with(publishable, path, (old, new)), "kettle", _judge)
+    done = fixing.apply_fixes(_with(publishable, path, (old, new)), "kettle", _findings_of)
 
     assert done.tree.data(path).decode() == publishable.data(path).decode()
     assert done.fixes > 0
@@ -103,7 +103,7 @@ def test_a_fix_restores_every_byte(publishable: Tree, path: str, old: str, new: 
 def test_ambiguous_errors_are_not_fixed(publishable: Tree, path: str, old: str, new: str) -> None:
     broken = _with(publishable, path, (old, new))
 
-    assert fixing.apply_fixes(broken, "kettle", _judge).tree == broken
+    assert fixing.apply_fixes(broken, "kettle", _findings_of).tree == broken
 
 
 def test_comments_and_layout_are_kept(publishable: Tree) -> None:
@@ -113,7 +113,7 @@ def test_comments_and_layout_are_kept(publishable: Tree) -> None:
         ("  minKubeVersion: 1.28.0", "  # the oldest\n  'minkubeversion':   'v1.28.0'   # tested"),
     )
 
-    text = fixing.apply_fixes(broken, "kettle", _judge).tree.data(CSV).decode()
+    text = fixing.apply_fixes(broken, "kettle", _findings_of).tree.data(CSV).decode()
 
     assert "  # the oldest\n  'minKubeVersion':   '1.28.0'   # tested\n" in text
 
@@ -125,10 +125,10 @@ def test_fixing_twice_has_the_result_of_fixing_once_and_creates_no_error(
     change: Callable[[Tree, Mapping[str, Any]], Tree],
 ) -> None:
     tree = change(publishable, BREAKS[code])
-    before = _judge(tree)
+    before = _findings_of(tree)
 
-    once = fixing.apply_fixes(tree, "kettle", _judge)
-    twice = fixing.apply_fixes(once.tree, "kettle", _judge)
+    once = fixing.apply_fixes(tree, "kettle", _findings_of)
+    twice = fixing.apply_fixes(once.tree, "kettle", _findings_of)
 
     assert twice.tree == once.tree
     assert twice.fixes == 0

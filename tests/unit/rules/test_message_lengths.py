@@ -99,16 +99,16 @@ def _changed(changes: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 @pytest.mark.parametrize("code", sorted((*BREAKS, *PUBLISHING)))
 def test_findings_about_a_bundle_shorten_values(
-    code: str, judge: Judge, judge_publication: Judge
+    code: str, findings_of: Judge, publication_findings: Judge
 ) -> None:
-    judged = judge if code in BREAKS else judge_publication
+    findings_for = findings_of if code in BREAKS else publication_findings
     for changes in _changed(BREAKS.get(code) or PUBLISHING[code]):
-        assert _too_long(judged(changes)) == []
+        assert _too_long(findings_for(changes)) == []
 
 
 @pytest.mark.parametrize("name", ["annotations", "csv", "crd"])
 def test_findings_about_long_values_of_a_valid_bundle_shorten_them(
-    name: str, judge_publication: Judge
+    name: str, publication_findings: Judge
 ) -> None:
     (file,) = (HERE / "publishable").rglob(
         {"annotations": "annotations.yaml", "csv": "*.clusterserviceversion.yaml"}.get(
@@ -117,10 +117,10 @@ def test_findings_about_long_values_of_a_valid_bundle_shorten_them(
     )
     path = file.relative_to(HERE / "publishable").as_posix()
     for longer in list(_lengthened(file.read_text("utf-8")))[::5]:
-        assert _too_long(judge_publication({"files": {path: longer}})) == []
+        assert _too_long(publication_findings({"files": {path: longer}})) == []
 
 
-def _judged(text: str) -> tuple[Diagnostic, ...]:
+def _findings_of(text: str) -> tuple[Diagnostic, ...]:
     try:
         blobs = list(fbc.load_stream(text.encode(), "catalog.yaml"))
     except OlmkitError as error:
@@ -139,4 +139,4 @@ def test_findings_about_a_catalog_shorten_values(code: str) -> None:
         changed = next(line for line in longer.splitlines() if "qqq" in line or "qz qz" in line)
         rest = re.sub(r'"(?:q|qz )+"', "", changed)
         if not any(rest.strip() and line.startswith(rest) for line in kept):
-            assert _too_long(_judged(longer)) == []
+            assert _too_long(_findings_of(longer)) == []

@@ -38,19 +38,19 @@ WITHOUT = frozenset(
 
 
 @pytest.fixture(scope="module")
-def messages(judge: Judge, judge_publication: Judge) -> dict[str, list[Diagnostic]]:
+def messages(findings_of: Judge, publication_findings: Judge) -> dict[str, list[Diagnostic]]:
     """Return the findings of each rule for the input that violates it."""
     judges = (
-        (judge, bundles.BREAKS),
-        (judge_publication, bundles.PUBLISHING),
-        (catalogs.judged, catalogs.BREAKS),
+        (findings_of, bundles.BREAKS),
+        (publication_findings, bundles.PUBLISHING),
+        (catalogs.findings_for, catalogs.BREAKS),
         (_judge_release, {code: {"code": code} for code in releases.BREAKS}),
         (_judge_submission, {code: {"code": code} for code in submissions.BAD}),
         (_judge_changes, {code: {"code": code} for code in submissions.CHANGES}),
     )
     return {
-        code: [one for one in judged(changes) if one.rule == code]
-        for judged, breaks in judges
+        code: [one for one in judge(changes) if one.rule == code]
+        for judge, breaks in judges
         for code, changes in breaks.items()
     }
 

@@ -44,7 +44,7 @@ def catalog(channels: Channels, *, package: str = "cog", tag: str = "") -> Catal
     return model.from_blobs(list(blobs))
 
 
-def judged(new: Catalog, old: Catalog | None = None) -> tuple[Diagnostic, ...]:
+def findings_for(new: Catalog, old: Catalog | None = None) -> tuple[Diagnostic, ...]:
     return engine.run(CatalogRelease(new, old), RULES.values())
 
 
@@ -122,8 +122,8 @@ def test_a_release_without_lost_upgrades_has_no_findings() -> None:
     pruned = {"stable": {"2.0.0": ("1.1.0", ">=1.0.0 <2.0.0")}}
 
     for channels in (SOUND, newer, pruned):
-        assert judged(catalog(channels), catalog(SOUND)) == ()
-        assert judged(catalog(channels)) == ()
+        assert findings_for(catalog(channels), catalog(SOUND)) == ()
+        assert findings_for(catalog(channels)) == ()
 
 
 def test_every_rule_has_a_release_that_violates_it() -> None:
@@ -156,6 +156,6 @@ def test_a_rule_is_documented(code: str) -> None:
 
 def test_of_many_stranded_versions_some_are_named() -> None:
     old: Any = {"stable": {f"1.{minor}.0": ("", "") for minor in range(8)}}
-    (found,) = judged(catalog({"stable": {"2.0.0": ("", "")}}), catalog(old))
+    (found,) = findings_for(catalog({"stable": {"2.0.0": ("", "")}}), catalog(old))
 
     assert found.message.endswith("`cog.v1.4.0` and 3 more")

@@ -26,8 +26,8 @@ DEFAULT = {rule.code for rule in engine.choose(engine.profile("default"))}
 Judge = Callable[[Mapping[str, Any]], tuple[Diagnostic, ...]]
 
 
-def test_the_minimal_bundle_has_no_findings(judge: Judge) -> None:
-    assert judge({}) == ()
+def test_the_minimal_bundle_has_no_findings(findings_of: Judge) -> None:
+    assert findings_of({}) == ()
 
 
 def test_every_rule_has_a_fixture_that_violates_it() -> None:
@@ -35,14 +35,16 @@ def test_every_rule_has_a_fixture_that_violates_it() -> None:
     assert sorted(PUBLISHING) == sorted(RULES.keys() - DEFAULT)
 
 
-def test_the_publishable_bundle_only_has_a_note(judge_publication: Judge) -> None:
-    assert [finding.rule for finding in judge_publication({})] == ["EXT011"]
+def test_the_publishable_bundle_only_has_a_note(publication_findings: Judge) -> None:
+    assert [finding.rule for finding in publication_findings({})] == ["EXT011"]
 
 
 @pytest.mark.parametrize("code", sorted(RULES))
-def test_a_rule_reports_its_fixture(judge: Judge, judge_publication: Judge, code: str) -> None:
+def test_a_rule_reports_its_fixture(
+    findings_of: Judge, publication_findings: Judge, code: str
+) -> None:
     changes = BREAKS.get(code) or PUBLISHING[code]
-    everything = judge(changes) if code in BREAKS else judge_publication(changes)
+    everything = findings_of(changes) if code in BREAKS else publication_findings(changes)
 
     found = [finding for finding in everything if finding.rule == code]
 
@@ -58,9 +60,11 @@ def test_a_rule_reports_its_fixture(judge: Judge, judge_publication: Judge, code
 
 
 @pytest.mark.parametrize("version", ["operators.coreos.com/v1", "example.com/v9", "v1"])
-def test_a_csv_of_another_group_or_version_is_only_a_warning(judge: Judge, version: str) -> None:
+def test_a_csv_of_another_group_or_version_is_only_a_warning(
+    findings_of: Judge, version: str
+) -> None:
     # OLM 0.46 on a cluster installs each of these; the CSV that it creates has its own version.
-    (found,) = judge({"csv": {"apiVersion": version}})
+    (found,) = findings_of({"csv": {"apiVersion": version}})
 
     assert (found.rule, found.severity) == ("CSV031", Severity.WARNING)
     assert f"`{version}`" in found.message
@@ -84,12 +88,12 @@ def test_codes_and_names_are_unique_and_families_are_known() -> None:
     assert {rule.family for rule in RULES.values()} <= set(engine.FAMILIES)
 
 
-def test_no_rule_crashes_on_any_fixture(judge: Judge, judge_publication: Judge) -> None:
+def test_no_rule_crashes_on_any_fixture(findings_of: Judge, publication_findings: Judge) -> None:
     for code, changes in BREAKS.items():
-        assert not engine.has_crashed(judge(changes)), code
-        assert not engine.has_crashed(judge_publication(changes)), code
+        assert not engine.has_crashed(findings_of(changes)), code
+        assert not engine.has_crashed(publication_findings(changes)), code
     for code, changes in PUBLISHING.items():
-        assert not engine.has_crashed(judge_publication(changes)), code
+        assert not engine.has_crashed(publication_findings(changes)), code
 
 
 ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: {}\nmetadata: {{name: a}}\n"
@@ -109,9 +113,9 @@ SOUND = {
 
 @pytest.mark.parametrize("name", sorted(SOUND))
 def test_values_that_the_api_server_defaults_or_accepts_are_not_an_error(
-    judge: Judge, name: str
+    findings_of: Judge, name: str
 ) -> None:
-    found = judge({"files": {"manifests/a.yaml": SOUND[name]}})
+    found = findings_of({"files": {"manifests/a.yaml": SOUND[name]}})
 
     assert [one for one in found if one.rule.startswith("OBJ")] == []
 
@@ -126,28 +130,28 @@ def test_values_that_the_api_server_defaults_or_accepts_are_not_an_error(
     ],
 )
 def test_a_property_without_a_value_is_only_an_error_if_olm_reads_it(
-    judge: Judge, text: str, severity: Severity
+    findings_of: Judge, text: str, severity: Severity
 ) -> None:
-    found = judge({"files": {"metadata/properties.yaml": f"properties:\n- {text}\n"}})
+    found = findings_of({"files": {"metadata/properties.yaml": f"properties:\n- {text}\n"}})
 
     assert [one.severity for one in found if one.rule == "MET060"] == [severity]
 
 
-def test_a_service_name_that_begins_with_a_digit_is_a_warning(judge: Judge) -> None:
+def test_a_service_name_that_begins_with_a_digit_is_a_warning(findings_of: Judge) -> None:
     text = "apiVersion: v1\nkind: Service\nmetadata: {name: 1a}\nspec: {ports: [{port: 1}]}\n"
-    found = judge({"files": {"manifests/a.yaml": text}})
+    found = findings_of({"files": {"manifests/a.yaml": text}})
 
     assert [one.severity for one in found if one.rule == "OBJ021"] == [Severity.WARNING]
 
 
-def test_repeated_keys_in_a_long_file_take_linear_time(judge: Judge) -> None:
+def test_repeated_keys_in_a_long_file_take_linear_time(findings_of: Judge) -> None:
     """The lines of the file are not searched again for each of them."""
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
     text += "".join(f"  k{number}: x\n" for number in range(1000)) * 2
     text += "  long: |\n" + "    x\n" * 400_000
     begin = time.process_time()
 
-    found = judge({"files": {"manifests/a.yaml": text}})
+    found = findings_of({"files": {"manifests/a.yaml": text}})
 
     assert len([one for one in found if one.rule == "DOC002"]) == 1000
     assert time.process_time() - begin < 5

@@ -24,7 +24,7 @@ def sample(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def judged(minimal: Tree) -> Any:
+def findings_for(minimal: Tree) -> Any:
     """Run a test on the minimal bundle with an API, samples, and the entry of the owned CRD."""
 
     def run(
@@ -72,9 +72,9 @@ def judged(minimal: Tree) -> Any:
     ],
 )
 def test_basic_check_spec_requires_samples_with_spec(
-    judged: Any, samples: Any, state: str, errors: Any, suggestions: Any
+    findings_for: Any, samples: Any, state: str, errors: Any, suggestions: Any
 ) -> None:
-    found = judged("basic-check-spec", samples)
+    found = findings_for("basic-check-spec", samples)
     assert (found.name, found.state, found.suggestions) == ("basic-check-spec", state, suggestions)
     if isinstance(errors, str):
         assert errors in found.errors[0]
@@ -102,9 +102,9 @@ def test_basic_check_spec_requires_samples_with_spec(
     ],
 )
 def test_olm_crds_have_validation_requires_schemas(
-    judged: Any, samples: Any, version: Any, state: str, suggestions: Any
+    findings_for: Any, samples: Any, version: Any, state: str, suggestions: Any
 ) -> None:
-    found = judged("olm-crds-have-validation", samples, **version)
+    found = findings_for("olm-crds-have-validation", samples, **version)
     assert (found.state, found.errors, found.suggestions) == (state, (), suggestions)
     assert found.log.splitlines() == [
         f"Loaded {len(samples)} Custom Resources from alm-examples",
@@ -112,25 +112,25 @@ def test_olm_crds_have_validation_requires_schemas(
     ]
 
 
-def test_samples_that_are_not_json_are_an_error_of_the_other_tests(judged: Any) -> None:
+def test_samples_that_are_not_json_are_an_error_of_the_other_tests(findings_for: Any) -> None:
     for name in ("olm-crds-have-validation", "olm-spec-descriptors", "olm-status-descriptors"):
-        found = judged(name, "[")
+        found = findings_for(name, "[")
         assert found.state == "error"
         assert found.errors[0].startswith("failed to parse alm-examples annotation: line 1")
 
 
 @pytest.mark.parametrize("part", ["spec", "status"])
-def test_a_part_that_is_not_an_object_fails_without_a_crash(judged: Any, part: str) -> None:
-    found = judged("olm-crds-have-validation", [sample(**{part: [1]})])
+def test_a_part_that_is_not_an_object_fails_without_a_crash(findings_for: Any, part: str) -> None:
+    found = findings_for("olm-crds-have-validation", [sample(**{part: [1]})])
     assert found.state == "fail"
     assert found.errors == (f"the {part} of the sample one is not an object",)
 
 
-def test_olm_crds_have_resources_requires_resources(judged: Any) -> None:
-    found = judged("olm-crds-have-resources", [sample()])
+def test_olm_crds_have_resources_requires_resources(findings_for: Any) -> None:
+    found = findings_for("olm-crds-have-resources", [sample()])
     assert found.errors == ("Owned CRDs do not have resources specified",)
     owned = {"resources": [{"kind": "Pod", "version": "v1"}]}
-    assert judged("olm-crds-have-resources", [sample()], owned).state == "pass"
+    assert findings_for("olm-crds-have-resources", [sample()], owned).state == "pass"
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_olm_crds_have_resources_requires_resources(judged: Any) -> None:
     ],
 )
 def test_olm_spec_descriptors_requires_descriptors_of_fields(
-    judged: Any, samples: Any, owned: Any, state: str, errors: Any, suggestions: Any
+    findings_for: Any, samples: Any, owned: Any, state: str, errors: Any, suggestions: Any
 ) -> None:
-    found = judged("olm-spec-descriptors", samples, owned)
+    found = findings_for("olm-spec-descriptors", samples, owned)
     assert (found.state, found.errors, found.suggestions) == (state, errors, suggestions)
 
 
@@ -179,16 +179,16 @@ def test_olm_spec_descriptors_requires_descriptors_of_fields(
     ],
 )
 def test_olm_status_descriptors_requires_descriptors_of_fields(
-    judged: Any, samples: Any, owned: Any, state: str, errors: Any, suggestion: str
+    findings_for: Any, samples: Any, owned: Any, state: str, errors: Any, suggestion: str
 ) -> None:
-    found = judged("olm-status-descriptors", samples, owned)
+    found = findings_for("olm-status-descriptors", samples, owned)
     assert (found.state, found.errors) == (state, errors)
     assert "".join(found.suggestions).startswith(suggestion)
     assert len(found.suggestions) == bool(suggestion)
 
 
-def test_olm_bundle_validation_reports_the_findings_of_rules(judged: Any) -> None:
-    found = judged("olm-bundle-validation", [sample(kind="Other")])
+def test_olm_bundle_validation_reports_the_findings_of_rules(findings_for: Any) -> None:
+    found = findings_for("olm-bundle-validation", [sample(kind="Other")])
     assert found.state == "fail"
     assert any("CSV014" in error for error in found.errors)
     assert any("CSV015" in suggestion for suggestion in found.suggestions)

@@ -35,11 +35,11 @@ RESOURCES = [
 Work = Callable[[ApiServer, Client, Manifest], Awaitable[None]]
 
 
-def play(work: Work, *, cached: bool = True) -> ApiServer:
+def run_scenario(work: Work, *, cached: bool = True) -> ApiServer:
     """Run `work` with a client and the object that owns the children."""
     server = ApiServer.of(RESOURCES)
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with (
             asyncio.timeout(30),
             server.serving(),
@@ -65,7 +65,7 @@ def play(work: Work, *, cached: bool = True) -> ApiServer:
                     running.cancel()
                     await asyncio.wait([running])
 
-    asyncio.run(scene())
+    asyncio.run(steps())
     return server
 
 
@@ -112,7 +112,7 @@ def test_missing_children_are_created_and_nothing_is_sent_without_differences() 
         assert len(server.requests) == asked, "not even read"
         family.check()
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_field_that_is_no_longer_declared_is_removed() -> None:
@@ -129,7 +129,7 @@ def test_a_field_that_is_no_longer_declared_is_removed() -> None:
         assert container["securityContext"] == {"runAsNonRoot": True}
         assert spec["replicas"] == 4
 
-    play(work)
+    run_scenario(work)
 
 
 def test_changes_of_another_manager_are_reported_and_reverted() -> None:
@@ -151,7 +151,7 @@ def test_changes_of_another_manager_are_reported_and_reverted() -> None:
         assert [one.field for one in child.conflicts] == [".data.a"]
         assert found(server, "configmaps", "page")["data"] == {"a": "b", "c": "theirs"}
 
-    play(work)
+    run_scenario(work)
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -178,7 +178,7 @@ def test_a_child_that_is_no_longer_declared_is_removed(cached: bool) -> None:
         assert left == {"page", "by-hand", "alien"}
         assert server.get("deployments", "web", "n"), "children of its kind are not removed"
 
-    play(work, cached=cached)
+    run_scenario(work, cached=cached)
 
 
 def test_an_object_of_another_owner_is_kept_and_the_other_children_are_applied() -> None:
@@ -200,7 +200,7 @@ def test_an_object_of_another_owner_is_kept_and_the_other_children_are_applied()
         with pytest.raises(KeyError, match="no `Secret`"):
             family.of(SECRET)
 
-    play(work)
+    run_scenario(work)
     assert told == [
         "a Deployment named web belongs to another owner",
         "created ConfigMap page",
@@ -219,7 +219,7 @@ def test_refusals_are_collected_and_nothing_is_removed_then() -> None:
             family.check()
         assert found(server, "configmaps", "page")
 
-    play(work)
+    run_scenario(work)
 
 
 def test_values_that_the_server_writes_differently_are_applied_once() -> None:
@@ -246,7 +246,7 @@ def test_values_that_the_server_writes_differently_are_applied_once() -> None:
         assert family.of(SECRET).change == Change.UPDATED
         assert found(server, "secrets", "key")["data"] == {"a": "Yg=="}
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_namespaced_owner_has_no_cluster_scoped_children() -> None:
@@ -256,7 +256,7 @@ def test_a_namespaced_owner_has_no_cluster_scoped_children() -> None:
         with pytest.raises(ValueError, match="cannot own the cluster-scoped ClusterRole"):
             await children.apply(owner, [role | {"metadata": {"name": "r"}}])
 
-    play(work)
+    run_scenario(work)
 
 
 def test_errors_in_a_declaration_are_named() -> None:
@@ -267,4 +267,4 @@ def test_errors_in_a_declaration_are_named() -> None:
         with pytest.raises(ValueError, match="the manifest of `a` has no `kind`"):
             await Children(client).apply(owner, [{"apiVersion": "v1", "metadata": {"name": "a"}}])
 
-    play(work)
+    run_scenario(work)

@@ -38,7 +38,7 @@ def _thing(name: str = "t", **fields: Any) -> Manifest:
     return {"apiVersion": "tests.example.com/v1", "kind": "Thing", "metadata": metadata} | fields
 
 
-def play(
+def run_scenario(
     work: Callable[[ApiServer, Client], Awaitable[None]],
     *,
     settings: CacheSettings | None = None,
@@ -48,7 +48,7 @@ def play(
     """Run `work` with a client whose cache runs."""
     server = ApiServer.of(RESOURCES)
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with (
             asyncio.timeout(30),
             server.serving(),
@@ -64,7 +64,7 @@ def play(
                 running.cancel()
                 await asyncio.wait([running])
 
-    asyncio.run(scene())
+    asyncio.run(steps())
     return server
 
 
@@ -85,7 +85,7 @@ def test_own_writes_are_read_fresh() -> None:
         with pytest.raises(NotFound, match='ConfigMap "n/b" not found'):
             await client.require(MAP, Request("b", "n"))
 
-    server = play(work)
+    server = run_scenario(work)
     assert [method for method, _ in server.requests].count("GET") < 8, "reads are cached"
 
 
@@ -97,7 +97,7 @@ def test_cached_objects_can_be_changed_by_the_reader() -> None:
         again = await client.require(MAP, Request("a", "n"))
         assert again["data"] == {"x": "1"}
 
-    play(work)
+    run_scenario(work)
 
 
 def test_kinds_without_a_cache_are_read_from_the_server() -> None:
@@ -107,7 +107,7 @@ def test_kinds_without_a_cache_are_read_from_the_server() -> None:
         assert await client.get(MAP, Request("b", "n")) is None
         assert len(await client.list(MAP)) == 1
 
-    server = play(work, uncached=frozenset({MAP}))
+    server = run_scenario(work, uncached=frozenset({MAP}))
     assert ("GET", "/api/v1/namespaces/n/configmaps/a") in server.requests
     assert not any(access.verb == "watch" for access in server.accesses)
 
@@ -152,7 +152,7 @@ def test_lists_select_by_namespace_labels_index_and_limit() -> None:
         assert direct[0]["kind"] == "ConfigMap"
         assert len(await client.direct.list(MAP, limit=3)) == 3
 
-    play(work, prepare=prepare)
+    run_scenario(work, prepare=prepare)
 
 
 def test_other_tasks_run_while_a_long_list_is_decoded() -> None:
@@ -176,7 +176,7 @@ def test_other_tasks_run_while_a_long_list_is_decoded() -> None:
         assert turns - before >= 4
         counting.cancel()
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_direct_list_reads_every_page() -> None:
@@ -185,7 +185,7 @@ def test_a_direct_list_reads_every_page() -> None:
             server.put("configmaps", _map(f"m{number}"))
         assert len(await client.direct.list(MAP)) == 1100
 
-    server = play(work)
+    server = run_scenario(work)
     assert sum(access.verb == "list" for access in server.accesses) == 3
 
 
@@ -199,7 +199,7 @@ def test_metadata_can_be_read_alone() -> None:
         [listed] = await client.list(THING, metadata_only=True)
         assert listed.keys() == {"apiVersion", "kind", "metadata"}
 
-    play(work)
+    run_scenario(work)
 
 
 def test_subresources_are_read_from_the_server() -> None:
@@ -209,7 +209,7 @@ def test_subresources_are_read_from_the_server() -> None:
         assert found is not None
         assert found["status"] == {"ready": 1}
 
-    server = play(work)
+    server = run_scenario(work)
     assert ("GET", "/apis/tests.example.com/v1/namespaces/n/things/t/status") in server.requests
 
 
@@ -223,7 +223,7 @@ def test_a_conflict_with_a_hidden_object_reports_that_it_is_hidden() -> None:
             await client.create(_map("a"))
         assert "outside the scope of the cache" in raised.value.hint
 
-    play(work, settings=settings)
+    run_scenario(work, settings=settings)
 
 
 def test_a_namespace_without_a_watch_is_an_error_and_not_a_missing_object() -> None:
@@ -239,7 +239,7 @@ def test_a_namespace_without_a_watch_is_an_error_and_not_a_missing_object() -> N
         assert len(await client.list(MAP)) == 1
         assert await client.list(NODE) == [], "cluster-scoped kinds are still watched"
 
-    server = play(work, settings=settings)
+    server = run_scenario(work, settings=settings)
     listed = {path for method, path in server.requests if path.endswith("configmaps")}
     assert listed == {f"/api/v1/namespaces/{name}/configmaps" for name in "nm"}, "Roles are enough"
 
@@ -259,7 +259,7 @@ def test_a_patch_only_sends_differences_and_nothing_without_them() -> None:
         with pytest.raises(Conflict):
             await client.replace({**old, "data": {}})
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_dry_run_is_validated_and_not_stored() -> None:
@@ -271,7 +271,7 @@ def test_a_dry_run_is_validated_and_not_stored() -> None:
             await client.delete(MAP, Request("a", "n"), missing_ok=False)
         await client.delete(MAP, Request("a", "n"))
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_client_of_one_namespace_only_works_there() -> None:
@@ -294,7 +294,7 @@ def test_a_client_of_one_namespace_only_works_there() -> None:
         await here.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}})
         assert server.get("nodes", "x", "") is not None
 
-    play(work)
+    run_scenario(work)
 
 
 def test_many_objects_are_deleted_by_labels() -> None:
@@ -304,7 +304,7 @@ def test_many_objects_are_deleted_by_labels() -> None:
         await client.delete_all(MAP, namespace="n", labels="x=1")
         assert [one["metadata"]["name"] for one in server.all("configmaps")] == ["b"]
 
-    play(work)
+    run_scenario(work)
 
 
 def test_objects_in_all_namespaces_cannot_be_deleted_at_once() -> None:
@@ -314,7 +314,7 @@ def test_objects_in_all_namespaces_cannot_be_deleted_at_once() -> None:
             await client.delete_all(MAP, labels="x=1")
         assert len(server.all("configmaps")) == 1
 
-    play(work)
+    run_scenario(work)
 
 
 def test_create_or_update_only_writes_changes() -> None:
@@ -336,7 +336,7 @@ def test_create_or_update_only_writes_changes() -> None:
         with pytest.raises(ValueError, match="renames"):
             await direct.create_or_update(_map("a"), rename)
 
-    play(work)
+    run_scenario(work)
 
 
 def test_create_or_patch_also_writes_status() -> None:
@@ -361,11 +361,11 @@ def test_create_or_patch_also_writes_status() -> None:
         found = server.get("things", "t", "n") or {}
         assert (found["spec"], found["status"]) == ({"size": 3}, {"ready": 2})
 
-    play(work)
+    run_scenario(work)
 
 
 def test_conflicts_are_retried_and_existing_objects_are_not() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         calls = 0
 
         async def conflicting() -> str:
@@ -388,7 +388,7 @@ def test_conflicts_are_retried_and_existing_objects_are_not() -> None:
         with pytest.raises(AlreadyExists):
             await retry_on_conflict(existing, pause=0)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("finalizers", [[], ["tests.example.com/hold"]], ids=["free", "held"])
@@ -409,7 +409,7 @@ def test_an_own_deletion_is_read(finalizers: list[str]) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("olmkit.runtime.manifests.own_writes._FRESH_TIMEOUT", 1.0)
-        play(work)
+        run_scenario(work)
 
 
 def test_an_object_that_was_deleted_and_recreated_is_the_new_one() -> None:
@@ -422,7 +422,7 @@ def test_an_object_that_was_deleted_and_recreated_is_the_new_one() -> None:
         found = await client.require(MAP, key, fresh=True)
         assert found["metadata"]["uid"] == made["metadata"]["uid"]
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_fresh_read_outside_of_the_cache_selection_is_an_error_at_once() -> None:
@@ -435,7 +435,7 @@ def test_a_fresh_read_outside_of_the_cache_selection_is_an_error_at_once() -> No
         await client.apply(_map("a", metadata={"labels": {"app": "x"}}))
         assert await client.get(MAP, key, fresh=True) is not None
 
-    play(work, settings=CacheSettings(scope=Scope(label_selector="app=x")))
+    run_scenario(work, settings=CacheSettings(scope=Scope(label_selector="app=x")))
 
 
 def test_a_late_write_is_reported_with_the_reason() -> None:
@@ -449,7 +449,7 @@ def test_a_late_write_is_reported_with_the_reason() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("olmkit.runtime.manifests.own_writes._FRESH_TIMEOUT", 1.0)
-        play(work)
+        run_scenario(work)
 
 
 @pytest.mark.parametrize(
@@ -476,7 +476,7 @@ def test_a_manifest_without_a_name_is_an_error_before_any_request(
                 await read(MAP, Request("a"))
         assert await client.get(NODE, Request("a"), fresh=True) is not None
 
-    play(work)
+    run_scenario(work)
 
 
 def test_an_invalid_key_or_object_is_named() -> None:
@@ -488,4 +488,4 @@ def test_an_invalid_key_or_object_is_named() -> None:
             with pytest.raises(TypeError, match="an object must be a manifest"):
                 await client.apply(wrong)  # type: ignore[call-overload]
 
-    play(work)
+    run_scenario(work)

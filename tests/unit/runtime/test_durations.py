@@ -48,7 +48,7 @@ def test_settings_accept_a_timedelta_and_keep_seconds() -> None:
 
 
 def test_a_queue_accepts_a_timedelta() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("later", after=datetime.timedelta(milliseconds=20))
         assert len(queue) == 0
@@ -56,4 +56,4 @@ def test_a_queue_accepts_a_timedelta() -> None:
         with pytest.raises(ValueError, match="`after` must be a finite number"):
             queue.add("x", after=float("nan"))
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -53,11 +53,13 @@ class Server:
             raise self.errors.pop(0)
 
 
-def play(work: Callable[[EventRecorder, Server], Awaitable[None]], *errors: ClusterError) -> Server:
+def run_scenario(
+    work: Callable[[EventRecorder, Server], Awaitable[None]], *errors: ClusterError
+) -> Server:
     """Run a recorder while `work` records events, and stop it."""
     server = Server(errors=list(errors))
 
-    async def scene() -> None:
+    async def steps() -> None:
         ticks = iter(range(1_700_000_000_123_456_789, 2**62, 1000))
         recorder = EventRecorder(
             cast("Cluster", server), "memcached", instance="i", now=lambda: next(ticks)
@@ -67,7 +69,7 @@ def play(work: Callable[[EventRecorder, Server], Awaitable[None]], *errors: Clus
         recorder.stop()
         await running
 
-    clock.run(scene())
+    clock.run(steps())
     return server
 
 
@@ -80,7 +82,7 @@ def test_an_event_has_the_fields_of_the_new_api() -> None:
         tell(recorder, related={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})
         await asyncio.sleep(1)
 
-    (event,) = play(work).created
+    (event,) = run_scenario(work).created
     assert event == {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -116,7 +118,7 @@ def test_the_second_equal_event_begins_a_series_and_later_ones_only_count() -> N
         await asyncio.sleep(1)
         assert len(server.created) == 2
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_running_series_is_written_every_half_hour() -> None:
@@ -127,7 +129,7 @@ def test_a_running_series_is_written_every_half_hour() -> None:
         assert len(server.created) == 1
         assert [one["count"] for one in server.patched][:3] == [2, 8, 14]
 
-    play(work)
+    run_scenario(work)
 
 
 def test_another_note_is_another_event() -> None:
@@ -136,7 +138,7 @@ def test_another_note_is_another_event() -> None:
         tell(recorder, "two")
         await asyncio.sleep(1)
 
-    server = play(work)
+    server = run_scenario(work)
     assert [one["note"] for one in server.created] == ["one", "two"]
     assert server.patched == []
 
@@ -154,7 +156,7 @@ def test_notes_that_always_differ_are_dropped_after_a_burst() -> None:
         await asyncio.sleep(1)
         assert len(server.created) == 27
 
-    play(work)
+    run_scenario(work)
 
 
 def test_an_event_that_the_server_deleted_is_created_again_with_its_count() -> None:
@@ -165,7 +167,7 @@ def test_an_event_that_the_server_deleted_is_created_again_with_its_count() -> N
         tell(recorder)
         await asyncio.sleep(1)
 
-    server = play(work)
+    server = run_scenario(work)
     assert [one.get("series", {}).get("count") for one in server.created] == [None, 2]
 
 
@@ -182,7 +184,7 @@ def test_temporary_errors_are_retried(error: ClusterError, tries: int) -> None:
         tell(recorder)
         await asyncio.sleep(30)
 
-    assert play(work, error).tries == tries
+    assert run_scenario(work, error).tries == tries
 
 
 def test_an_event_is_written_to_the_core_group_if_the_roles_only_allow_that() -> None:
@@ -192,7 +194,7 @@ def test_an_event_is_written_to_the_core_group_if_the_roles_only_allow_that() ->
         tell(recorder, "other")
         await asyncio.sleep(1)
 
-    server = play(work, ClusterError("not allowed", code=403))
+    server = run_scenario(work, ClusterError("not allowed", code=403))
     assert server.tries == 3
     assert [one["message"] for one in server.created] == ["made", "other"]
     event = server.created[0]
@@ -208,7 +210,7 @@ def test_an_event_that_no_role_allows_is_one_warning(caplog: pytest.LogCaptureFi
         tell(recorder)
         await asyncio.sleep(30)
 
-    server = play(work, *[ClusterError("not allowed", code=403)] * 2)
+    server = run_scenario(work, *[ClusterError("not allowed", code=403)] * 2)
     assert (server.tries, server.created) == (2, [])
     assert [one.message for one in caplog.records].count("event not written") == 1
 
@@ -218,7 +220,7 @@ def test_an_unreachable_server_is_tried_twelve_times() -> None:
         tell(recorder)
         await asyncio.sleep(200)
 
-    assert play(work, *[ClusterError("down", temporary=True)] * 20).tries == 12
+    assert run_scenario(work, *[ClusterError("down", temporary=True)] * 20).tries == 12
 
 
 def test_recording_never_waits_and_never_raises() -> None:
@@ -242,7 +244,7 @@ def test_late_events_are_sent_on_stop() -> None:
         tell(recorder)
         tell(recorder)
 
-    server = play(work)
+    server = run_scenario(work)
     assert len(server.created) == 1
     assert server.patched[-1]["count"] == 3
 
@@ -253,7 +255,7 @@ def test_long_names_and_notes_are_shortened() -> None:
         recorder.event({"metadata": metadata}, NORMAL, "R" * 200, "Act", "ä" * 1000)
         await asyncio.sleep(1)
 
-    (event,) = play(work).created
+    (event,) = run_scenario(work).created
     assert len(event["metadata"]["name"]) == 36
     assert event["metadata"]["namespace"] == "default"
     assert len(event["reason"]) == 128
@@ -272,7 +274,7 @@ def test_ended_series_are_forgotten() -> None:
         await asyncio.sleep(1)
         assert recorder.remembered == 2
 
-    assert len(play(work).created) == 101
+    assert len(run_scenario(work).created) == 101
 
 
 def test_an_event_whose_answer_was_lost_is_not_sent_indefinitely() -> None:
@@ -283,7 +285,7 @@ def test_an_event_whose_answer_was_lost_is_not_sent_indefinitely() -> None:
         assert [one["note"] for one in server.created] == ["second"]
 
     lost = ClusterError("the answer was lost", temporary=True)
-    assert play(work, lost, AlreadyExists("there", code=409)).tries == 3
+    assert run_scenario(work, lost, AlreadyExists("there", code=409)).tries == 3
 
 
 @pytest.mark.parametrize("name", ["system:node", "Upper", "", "trailing-", "a..b", "ö"])
@@ -292,25 +294,25 @@ def test_an_event_has_a_valid_name(name: str) -> None:
         recorder.event({"metadata": {"name": name}}, NORMAL, "Reason", "Act", "")
         await asyncio.sleep(1)
 
-    (event,) = play(work).created
+    (event,) = run_scenario(work).created
     assert names.is_subdomain(event["metadata"]["name"])
     assert event["regarding"].get("name", "") == name
 
 
 def test_events_without_a_sender_are_reported_once(caplog: pytest.LogCaptureFixture) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         recorder = EventRecorder(cast("Cluster", Server()), "memcached")
         tell(recorder)
         tell(recorder)
 
-    clock.run(story())
+    clock.run(scenario())
     assert caplog.messages == ["events are not sent: nothing runs their recorder"]
 
 
 def test_the_manager_runs_its_recorder(caplog: pytest.LogCaptureFixture) -> None:
     server = Server()
 
-    async def story() -> None:
+    async def scenario() -> None:
         manager = Manager(cast("Cluster", server), name="tests")
         recorder = manager.recorder("memcached")
         tell(recorder)
@@ -319,6 +321,6 @@ def test_the_manager_runs_its_recorder(caplog: pytest.LogCaptureFixture) -> None
         manager.stop()
         await running
 
-    clock.run(story())
+    clock.run(scenario())
     assert [one["reportingController"] for one in server.created] == ["memcached"]
     assert not caplog.messages

@@ -23,7 +23,7 @@ def _loop() -> clock.ClockLoop:
 def test_a_blocked_loop_is_reported_with_the_running_reconciles(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         lag = LoopLag(lambda: ["memcached n/a"])
         running = asyncio.create_task(lag.run())
         await asyncio.sleep(2)
@@ -39,14 +39,14 @@ def test_a_blocked_loop_is_reported_with_the_running_reconciles(
         running.cancel()
 
     with caplog.at_level(logging.WARNING):
-        clock.run(story())
+        clock.run(scenario())
     [record] = caplog.records
     assert record.message == "the event loop was blocked"
     assert vars(record)["reconciles"] == ["memcached n/a"]
 
 
 def test_the_check_fails_while_the_loop_is_far_behind() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         manager = Manager(None, name="tests")  # type: ignore[arg-type]
         check = probes.loop_keeps_up(manager, limit=5)
         await check()
@@ -61,4 +61,4 @@ def test_the_check_fails_while_the_loop_is_far_behind() -> None:
         manager.stop()
         await running
 
-    clock.run(story())
+    clock.run(scenario())

@@ -95,7 +95,7 @@ def _manager(**options: Any) -> Manager:
 def test_groups_start_in_order_and_stop_in_reverse() -> None:
     notes: list[str] = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         elector = _Elector(notes)
         manager = _manager(elector=elector)
         for group in (Group.LEADER, Group.OTHERS, Group.WEBHOOKS, Group.SERVERS):
@@ -110,7 +110,7 @@ def test_groups_start_in_order_and_stop_in_reverse() -> None:
         await running
         assert not manager.ready
 
-    clock.run(story())
+    clock.run(scenario())
     assert notes == [
         *("SERVERS starts", "SERVERS is ready"),
         *("WEBHOOKS starts", "WEBHOOKS is ready"),
@@ -124,7 +124,7 @@ def test_groups_start_in_order_and_stop_in_reverse() -> None:
 def test_a_runnable_that_is_added_later_starts_at_once_and_after_the_stop_never() -> None:
     notes: list[str] = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         manager = _manager()
         running = asyncio.create_task(manager.run())
         await asyncio.sleep(1)
@@ -141,13 +141,13 @@ def test_a_runnable_that_is_added_later_starts_at_once_and_after_the_stop_never(
         with pytest.raises(RuntimeError, match="has stopped"):
             manager.add(plain)
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_plain_function_needs_leadership() -> None:
     notes: list[str] = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         manager = _manager(elector=_Elector(notes))
 
         async def plain() -> None:
@@ -159,14 +159,14 @@ def test_a_plain_function_needs_leadership() -> None:
         manager.stop()
         await running
 
-    clock.run(story())
+    clock.run(scenario())
     assert notes == ["lease given back"]
 
 
 def test_the_first_error_stops_everything_and_is_raised() -> None:
     notes: list[str] = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         manager = _manager()
         manager.add(_Part("other", notes), Group.OTHERS)
 
@@ -183,7 +183,7 @@ def test_the_first_error_stops_everything_and_is_raised() -> None:
             await manager.run()
         assert asyncio.get_running_loop().time() < 1007
 
-    clock.run(story())
+    clock.run(scenario())
     assert notes == ["other starts", "other is ready", "other ends"]
 
 
@@ -191,7 +191,7 @@ def test_the_first_error_stops_everything_and_is_raised() -> None:
 def test_the_grace_period_limits_the_whole_stop(grace: float) -> None:
     notes: list[str] = []
 
-    async def story() -> float:
+    async def scenario() -> float:
         manager = _manager(graceful_shutdown_timeout=grace)
         part = _Part("slow", notes)
         part.linger = 100
@@ -207,7 +207,7 @@ def test_the_grace_period_limits_the_whole_stop(grace: float) -> None:
             await running
         return asyncio.get_running_loop().time() - began
 
-    took = clock.run(story())
+    took = clock.run(scenario())
     assert took == pytest.approx(100 if grace < 0 else grace, abs=1.5)
     assert ("slow ends" in notes) is (grace < 0)
 
@@ -215,7 +215,7 @@ def test_the_grace_period_limits_the_whole_stop(grace: float) -> None:
 def test_lost_leadership_ends_without_grace_period_and_releases_no_lease() -> None:
     notes: list[str] = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         elector = _Elector(notes)
         elector.leads.set()
         manager = _manager(elector=elector)
@@ -230,23 +230,23 @@ def test_lost_leadership_ends_without_grace_period_and_releases_no_lease() -> No
             await running
         assert asyncio.get_running_loop().time() - began < 3
 
-    clock.run(story())
+    clock.run(scenario())
     assert notes == ["work starts", "work is ready"]
 
 
 def test_a_failed_election_stops_the_manager() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         elector = _Elector([])
         elector.failure = ConfigurationError("no certificate")
         elector.leads.set()
         with pytest.raises(ConfigurationError, match="no certificate"):
             await _manager(elector=elector).run()
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_stop_while_caches_fill_ends_the_start() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         manager = _manager()
         manager.add(_Part("never ready", [], ready_after=10_000), Group.WEBHOOKS)
         running = asyncio.create_task(manager.run())
@@ -255,7 +255,7 @@ def test_a_stop_while_caches_fill_ends_the_start() -> None:
         await running
         assert asyncio.get_running_loop().time() < 1010
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def _controller(name: str = "c", kind: GVK = MAP, workers: int | None = None) -> Controller:
@@ -269,7 +269,7 @@ def _controller(name: str = "c", kind: GVK = MAP, workers: int | None = None) ->
 
 
 def test_the_number_of_workers_is_that_of_the_controller_the_kind_or_the_manager() -> None:
-    async def story() -> list[int]:
+    async def scenario() -> list[int]:
         manager = _manager(
             max_concurrent_reconciles=3, concurrency={"Lease.coordination.k8s.io": 7}
         )
@@ -280,7 +280,7 @@ def test_the_number_of_workers_is_that_of_the_controller_the_kind_or_the_manager
             manager.add_controller(_controller("a"))
         return [controller.workers for controller in controllers]
 
-    assert clock.run(story()) == [3, 7, 2]
+    assert clock.run(scenario()) == [3, 7, 2]
 
 
 async def _with_server(server: ApiServer, work: Callable[[HttpCluster], Any]) -> None:
@@ -292,7 +292,7 @@ def test_warm_up_fills_caches_while_another_replica_leads() -> None:
     server = ApiServer.of(RESOURCES)
     done: list[str] = []
 
-    class Noting:
+    class Recording:
         async def reconcile(self, request: Request) -> None:
             done.append(request.name)
 
@@ -302,7 +302,7 @@ def test_warm_up_fills_caches_while_another_replica_leads() -> None:
         manager = Manager(cluster, name="tests", elector=elector)
         builder = ControllerBuilder().watches_for(MAP)
         manager.add_controller(
-            builder.with_settings(ControllerSettings(enable_warmup=True)).build(Noting())
+            builder.with_settings(ControllerSettings(enable_warmup=True)).build(Recording())
         )
         running = asyncio.create_task(manager.run())
         await asyncio.sleep(5)
@@ -556,7 +556,7 @@ def test_liveness_passes_again_as_soon_as_a_silent_server_accepts_watches() -> N
 
 
 def test_a_port_in_use_stops_the_manager_and_is_named() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         first = probes.server(("127.0.0.1", 0), live={"ping": probes.ping})
         serving_ = asyncio.create_task(first.run())
         await first.wait_until_ready()
@@ -569,7 +569,7 @@ def test_a_port_in_use_stops_the_manager_and_is_named() -> None:
         serving_.cancel()
         await asyncio.wait([serving_])
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert http_server.parse_address("0") is None
 
 
@@ -596,7 +596,7 @@ def test_of_two_managers_with_one_lease_one_works_and_the_other_follows() -> Non
     notes: list[str] = []
     leaders: list[tuple[str, str]] = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with server.serving():
             server.put("configmaps", {"metadata": {"name": "a"}})
             config = ClusterConfig(server=server.url)
@@ -633,7 +633,7 @@ def test_of_two_managers_with_one_lease_one_works_and_the_other_follows() -> Non
                 manager.stop()
                 await running
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     lease = server.get("leases", "lock", "n")
     assert lease is not None
     assert lease["spec"]["holderIdentity"] == "", "also released by the second one"
@@ -649,7 +649,7 @@ def test_of_two_managers_with_one_lease_one_works_and_the_other_follows() -> Non
 def test_a_leader_that_loses_its_lease_ends() -> None:
     server = ApiServer.of(RESOURCES)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with server.serving():
             config = ClusterConfig(server=server.url)
             settings = ElectionSettings(
@@ -669,22 +669,22 @@ def test_a_leader_that_loses_its_lease_ends() -> None:
                     with pytest.raises(LeadershipLost):
                         await running
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_external_events_reach_the_reconciler() -> None:
     seen: list[str] = []
 
-    class Noting:
+    class Recording:
         async def reconcile(self, request: Request) -> None:
             seen.append(request.name)
 
-    async def story() -> None:
+    async def scenario() -> None:
         from olmkit.runtime.watch.predicate import GenericEvent
         from olmkit.runtime.watch.snapshot import Snapshot
 
         channel = ChannelSource(EnqueueObject())
-        controller = ControllerBuilder().named("c").source(channel).build(Noting())
+        controller = ControllerBuilder().named("c").source(channel).build(Recording())
         event = GenericEvent(Snapshot.of({"metadata": {"name": "early"}}))
         await channel.offer(event)
         manager = _manager()
@@ -698,44 +698,44 @@ def test_external_events_reach_the_reconciler() -> None:
         with pytest.raises(RuntimeError, match="has one controller"):
             await channel.start(manager.cache, controller.queue)
 
-    clock.run(story())
+    clock.run(scenario())
     assert seen == ["early", "late"]
 
 
 def test_a_runnable_that_ignores_its_stop_does_not_block_others() -> None:
     notes: list[str] = []
 
-    class Stubborn(_Part):
+    class FailingStop(_Part):
         def stop(self) -> None:
             raise ValueError("no")
 
-    async def story() -> None:
+    async def scenario() -> None:
         elector = _Elector(notes)
         manager = _manager(elector=elector)
-        manager.add(Stubborn("stubborn", notes), Group.OTHERS)
+        manager.add(FailingStop("stubborn", notes), Group.OTHERS)
         manager.add(_Part("server", notes), Group.SERVERS)
         running = asyncio.create_task(manager.run())
         await asyncio.sleep(1)
         manager.stop()
         await running
 
-    clock.run(story())
+    clock.run(scenario())
     assert notes[-2:] == ["server ends", "lease given back"]
 
 
 def test_ended_runnables_are_forgotten() -> None:
-    class Short:
+    class ShortRunnable:
         async def run(self) -> None:
             await asyncio.sleep(0)
 
-    async def story() -> None:
+    async def scenario() -> None:
         manager = _manager()
         running = asyncio.create_task(manager.run())
         await asyncio.sleep(1)
-        seen: list[weakref.ref[Short]] = []
+        seen: list[weakref.ref[ShortRunnable]] = []
 
         def add(group: Group) -> None:
-            short = Short()
+            short = ShortRunnable()
             seen.append(weakref.ref(short))
             manager.add(short, group)
 
@@ -747,11 +747,11 @@ def test_ended_runnables_are_forgotten() -> None:
         manager.stop()
         await running
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_one_signal_stops_all_managers_of_a_process() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         several = [_manager(), _manager()]
         stop_on_signals(*several)
         running = [asyncio.create_task(one.run()) for one in several]
@@ -760,7 +760,7 @@ def test_one_signal_stops_all_managers_of_a_process() -> None:
         async with asyncio.timeout(60):
             await asyncio.gather(*running)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_contexts_are_entered_first_and_left_after_everything_has_stopped() -> None:

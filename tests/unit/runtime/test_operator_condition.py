@@ -25,7 +25,7 @@ NOW = "2024-05-01T00:00:00Z"
 ENVIRONMENT = {VARIABLE: "memcached-operator.v0.0.2"}
 
 
-def play(*there: Any, knows: bool = True) -> tuple[bool, ApiServer]:
+def run_scenario(*there: Any, knows: bool = True) -> tuple[bool, ApiServer]:
     """Report that the operator can be replaced, to a server with these objects."""
     resource = Resource(gvk=OPERATOR_CONDITION, plural="operatorconditions")
     server = ApiServer.of([resource] if knows else [])
@@ -48,7 +48,7 @@ def play(*there: Any, knows: bool = True) -> tuple[bool, ApiServer]:
 
 def test_the_condition_is_set_once_and_others_are_kept() -> None:
     other = {"type": "Other", "status": "False", "reason": "R", "message": ""}
-    done, server = play(
+    done, server = run_scenario(
         {"metadata": {"name": "memcached-operator.v0.0.2"}, "spec": {"conditions": [other]}}
     )
     found = server.get("operatorconditions", "memcached-operator.v0.0.2")
@@ -73,7 +73,7 @@ def test_without_an_object_nothing_is_reported(
     knows: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    done, server = play(knows=knows)
+    done, server = run_scenario(knows=knows)
     assert not done
     assert server.writes() == []
     assert caplog.text == ""

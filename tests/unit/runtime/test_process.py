@@ -40,7 +40,7 @@ RESOURCES = [
 ]
 
 
-class Painter:
+class Labeler:
     """Adds a label to every toy."""
 
     def __init__(self, manager: Manager, colour: str) -> None:
@@ -64,7 +64,7 @@ class Painter:
 
 
 def add_controllers(manager: Manager, flags: Flags, environment: Mapping[str, str]) -> None:
-    painter = Painter(manager, environment.get("COLOUR", "red"))
+    painter = Labeler(manager, environment.get("COLOUR", "red"))
     builder = ControllerBuilder().watches_for(TOY)
     manager.add_controller(builder.build(painter, registry=manager.registry))
     assert flags.workers == 3
@@ -313,7 +313,7 @@ def test_renewals_of_the_metrics_certificate_are_counted(tmp_path: Path) -> None
 
 def test_a_controller_that_was_built_and_not_added_is_an_error() -> None:
     def forget(manager: Manager, flags: Flags, environment: Mapping[str, str]) -> None:  # noqa: ARG001
-        ControllerBuilder().named("toys").watches_for(TOY).build(Painter(manager, "red"))
+        ControllerBuilder().named("toys").watches_for(TOY).build(Labeler(manager, "red"))
 
     operator = Operator(name="toy-operator", lock="toys", add_controllers=forget)
     flags = process.parse_flags(

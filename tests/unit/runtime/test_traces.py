@@ -35,7 +35,7 @@ TOKEN = "token-of-this-process"
 PASSWORD = "cGFzc3dvcmQtb2YtYS1kYXRhYmFzZQ=="
 
 
-class Painter:
+class Labeler:
     """Writes a Secret; fails permanently for one of two objects."""
 
     def __init__(self, manager: Manager, done: asyncio.Event) -> None:
@@ -78,7 +78,7 @@ def _run(seen: Traces | None) -> None:
                     }
                     await cluster.create(RESOURCES[0], manifest)
                 manager = Manager(cluster, name="toy", traces=seen)
-                painter = Painter(manager, done)
+                painter = Labeler(manager, done)
                 manager.add_controller(ControllerBuilder().watches_for(TOY).build(painter))
                 running = asyncio.create_task(manager.run())
                 async with asyncio.timeout(20):
@@ -258,9 +258,9 @@ def test_an_unreachable_collector_does_not_delay_the_end(
         assert made is not None
         with made.of_pass("toy", {}):
             pass
-        begun = asyncio.get_running_loop().time()
+        initialized = asyncio.get_running_loop().time()
         await made.flush()
-        return asyncio.get_running_loop().time() - begun
+        return asyncio.get_running_loop().time() - initialized
 
     assert asyncio.run(scenario()) < 3
 

@@ -76,16 +76,16 @@ class Queue:
         }
 
 
-class PartOfWhole(pydantic.BaseModel):
+class PartialSpec(pydantic.BaseModel):
     """Like generated types: they do not keep unknown fields."""
 
     image: str
 
 
 class GeneratedSpec(pydantic.BaseModel):
-    parts: list[PartOfWhole] = []
+    parts: list[PartialSpec] = []
     node_name: str | None = pydantic.Field(default=None, alias="nodeName")
-    labels: dict[str, PartOfWhole] = {}
+    labels: dict[str, PartialSpec] = {}
 
 
 class Generated(pydantic.BaseModel):
@@ -104,10 +104,10 @@ RESOURCES = [
 ]
 
 
-def play(work: Callable[[ApiServer, Client], Awaitable[None]]) -> ApiServer:
+def run_scenario(work: Callable[[ApiServer, Client], Awaitable[None]]) -> ApiServer:
     server = ApiServer.of(RESOURCES)
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with (
             asyncio.timeout(30),
             server.serving(),
@@ -122,7 +122,7 @@ def play(work: Callable[[ApiServer, Client], Awaitable[None]]) -> ApiServer:
                 running.cancel()
                 await asyncio.wait([running])
 
-    asyncio.run(scene())
+    asyncio.run(steps())
     return server
 
 
@@ -150,7 +150,7 @@ def test_typed_objects_are_written_and_read() -> None:
         await client.delete(Database, KEY)
         assert await client.get(Database, KEY, fresh=True) is None
 
-    play(work)
+    run_scenario(work)
 
 
 def test_fields_that_the_class_does_not_know_are_kept_by_every_write() -> None:
@@ -207,7 +207,7 @@ def test_fields_that_the_class_does_not_know_are_kept_by_every_write() -> None:
             await client.get(Database, KEY, fresh=True)
         intact(4)
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_field_that_is_set_to_none_is_removed() -> None:
@@ -226,7 +226,7 @@ def test_a_field_that_is_set_to_none_is_removed() -> None:
         await client.replace(found)
         assert stored(server)["spec"] == {"volumes": [{"name": "v", "size": 7}]}
 
-    play(work)
+    run_scenario(work)
 
 
 def test_status_is_only_written_if_it_differs_from_the_read_one() -> None:
@@ -248,7 +248,7 @@ def test_status_is_only_written_if_it_differs_from_the_read_one() -> None:
         with pytest.raises(ValueError, match="`Queue` has no status subresource"):
             await client.update_status(Queue("d", 1))
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_dataclass_is_a_kind() -> None:
@@ -260,7 +260,7 @@ def test_a_dataclass_is_a_kind() -> None:
         [listed] = await client.list(Queue)
         assert listed.name == "d"
 
-    play(work)
+    run_scenario(work)
 
 
 def test_generated_models_keep_unknown_fields() -> None:
@@ -287,7 +287,7 @@ def test_generated_models_keep_unknown_fields() -> None:
         spec: Any = stored(server, "wholes")["spec"]
         assert spec == whole["spec"] | {"parts": [{"image": "k", "newer": {"z": 1}}]}  # type: ignore[operator]
 
-    play(work)
+    run_scenario(work)
 
 
 def test_types_of_kubernetes_itself_are_read_and_written_completely() -> None:
@@ -325,7 +325,7 @@ def test_an_object_of_a_wrong_type_is_reported_with_its_name_and_the_field() -> 
         assert caught.value.manifest["spec"] == {"size": "much"}
         assert isinstance(caught.value.__cause__, pydantic.ValidationError)
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_class_without_a_kind_is_an_error_at_once() -> None:
@@ -340,7 +340,7 @@ def test_a_class_without_a_kind_is_an_error_at_once() -> None:
         with pytest.raises(TypeError, match=r"pass `Database\.gvk`"):
             await client.list(Database, metadata_only=True)  # type: ignore[call-overload]
 
-    play(work)
+    run_scenario(work)
 
 
 def test_controllers_and_reconcilers_accept_the_class() -> None:
@@ -357,7 +357,7 @@ def test_controllers_and_reconcilers_accept_the_class() -> None:
         assert controller.gvk == Database.gvk
         await reconciler.reconcile(KEY)
 
-    play(work)
+    run_scenario(work)
     assert [one.spec.size for one in seen] == [3]
 
 
@@ -420,7 +420,7 @@ def test_the_factory_of_a_default_is_inspected_once() -> None:
 
 
 def test_cache_and_index_accept_the_class() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with HttpCluster(ClusterConfig(server="http://127.0.0.1:1")) as cluster:
             cache = Cache(cluster)
             cache.add_index(Database, "engine", lambda found: [found.manifest()["spec"]["engine"]])
@@ -428,7 +428,7 @@ def test_cache_and_index_accept_the_class() -> None:
             assert Client(cluster, cache, field_manager="m").add_index(Database, "x", lambda _: ())
             assert cache.informer(Database).indexes == {"engine", "x"}
 
-    asyncio.run(scene())
+    asyncio.run(steps())
 
 
 def test_settings_of_a_class_that_would_be_ignored_are_refused() -> None:

@@ -79,7 +79,7 @@ def memcached(name: str, version: str = "v1alpha1", **spec: Any) -> dict[str, An
     }
 
 
-async def story(server: ApiServer | ControlPlane, client: Client, config: Path) -> None:
+async def scenario(server: ApiServer | ControlPlane, client: Client, config: Path) -> None:
     environment = {"MEMCACHED_IMAGE": "example.com/memcached:1"}
     async with running_operator(server, refusing(), environment=environment, config=config):
         with pytest.raises(Exception, match="five is refused"):
@@ -108,7 +108,7 @@ def test_the_double_calls_the_webhooks_of_an_operator(root: Path) -> None:
             double(config) as server,
             client_for(server) as client,
         ):
-            await story(server, client, config)
+            await scenario(server, client, config)
 
     asyncio.run(whole())
 
@@ -123,7 +123,7 @@ def test_a_real_server_calls_the_webhooks_of_an_operator(
         with ControlPlane(folder=tmp_path, programs=control_plane_programs) as plane:
             async with asyncio.timeout(120), client_for(plane) as client:
                 await install(client, installing.crds(config))
-                await story(plane, client, config)
+                await scenario(plane, client, config)
 
     asyncio.run(whole())
 

@@ -248,7 +248,7 @@ def _fill(app: App, offers: list[Offer], settings: ServeSettings, access: Access
 
 
 def _write_termination_message(path: Path, error: Exception) -> None:
-    """What ended the server, for Kubernetes: the sentence first, since the text may be cut."""
+    """Write why the server ended, for Kubernetes: the sentence first, since it can be truncated."""
     from olmkit.edges import termination_log
 
     text = str(error) or type(error).__name__

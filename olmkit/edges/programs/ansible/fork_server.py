@@ -166,7 +166,7 @@ class _Server:
 
 
 def _work(work: Work, request: Mapping[str, Any], output: int, others: Sequence[int]) -> NoReturn:
-    """In the new process: set up the run, run it, and exit."""
+    """Set up the run in the new process, run it, and exit."""
     code = _FAULT
     try:
         os.setsid()

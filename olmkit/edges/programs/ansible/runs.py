@@ -104,7 +104,7 @@ class Runner(Protocol):
 
 @contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """A private folder for one run."""
+    """Return a private folder for one run."""
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = tempfile.TemporaryDirectory(prefix="run-", dir=parent, ignore_cleanup_errors=True)
     with found as folder:

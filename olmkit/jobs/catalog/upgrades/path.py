@@ -150,6 +150,6 @@ def _start(package: Package, named: str) -> Start:
 
 
 def _name(package: Package, named: str) -> str:
-    """Return the name of a bundle that was given by name or version."""
+    """Return the name of a bundle from its name or version."""
     found = package.bundle(named)
     return found.name if found is not None else named

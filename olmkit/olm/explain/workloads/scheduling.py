@@ -263,7 +263,7 @@ def _find_untolerated_taints(nodes: Objects, pod: Manifest) -> Iterator[tuple[st
 
 
 def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    """Source: `ToleratesTaint` of the core API's types."""
+    """Return whether a toleration matches a taint, like `ToleratesTaint` of the core API."""
     effect, key = text(toleration.get("effect")), text(toleration.get("key"))
     if effect not in ("", taint.get("effect")) or key not in ("", taint.get("key")):
         return False

@@ -38,26 +38,26 @@ class Shelf(Store):
         self.sizes.pop(name, None)
 
 
-Story = Callable[[Client, BucketReconciler, Shelf], Awaitable[None]]
-Play = Callable[[Manifest, Story], Awaitable[None]]
+Scenario = Callable[[Client, BucketReconciler, Shelf], Awaitable[None]]
+Play = Callable[[Manifest, Scenario], Awaitable[None]]
 
 
 @pytest.fixture
-def play(kube_client: Client) -> Play:
+def run_scenario(kube_client: Client) -> Play:
     """Runs a test about one bucket, to whose metadata the test adds."""
 
-    async def played(metadata: Manifest, story: Story) -> None:
+    async def run(metadata: Manifest, scenario: Scenario) -> None:
         shelf = Shelf()
         api = {"apiVersion": Bucket.gvk.api_version, "kind": "Bucket"}
         metadata_of_one = {"name": "one", "namespace": "default", **metadata}
         await kube_client.create({**api, "metadata": metadata_of_one, "spec": {"size": 3}})
-        await story(kube_client, BucketReconciler(kube_client, shelf), shelf)
+        await scenario(kube_client, BucketReconciler(kube_client, shelf), shelf)
 
-    return played
+    return run
 
 
-async def test_a_bucket_is_created_and_removed(play: Play) -> None:
-    async def story(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
+async def test_a_bucket_is_created_and_removed(run_scenario: Play) -> None:
+    async def scenario(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
         await reconciler.reconcile(ONE)
         assert shelf.sizes == {"default.one": 3}
         bucket = await client.require(Bucket, ONE)
@@ -69,33 +69,33 @@ async def test_a_bucket_is_created_and_removed(play: Play) -> None:
         assert shelf.sizes == {}
         assert await client.get(Bucket, ONE) is None
 
-    await play({}, story)
+    await run_scenario({}, scenario)
 
 
-async def test_data_of_kopf_is_removed(play: Play) -> None:
-    async def story(client: Client, reconciler: BucketReconciler, _: Shelf) -> None:
+async def test_data_of_kopf_is_removed(run_scenario: Play) -> None:
+    async def scenario(client: Client, reconciler: BucketReconciler, _: Shelf) -> None:
         await reconciler.reconcile(ONE)
         bucket = await client.require(Bucket, ONE)
         assert bucket.metadata.finalizers == [FINALIZER]
         assert bucket.metadata.annotations == {"mine": "kept"}
 
     annotations = {KOPF_ANNOTATION: "{}", "mine": "kept"}
-    await play({"finalizers": [KOPF_FINALIZER], "annotations": annotations}, story)
+    await run_scenario({"finalizers": [KOPF_FINALIZER], "annotations": annotations}, scenario)
 
 
-async def test_a_bucket_that_was_deleted_under_kopf_is_removed(play: Play) -> None:
-    async def story(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
+async def test_a_bucket_that_was_deleted_under_kopf_is_removed(run_scenario: Play) -> None:
+    async def scenario(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
         shelf.sizes["default.one"] = 3
         await client.delete(Bucket, ONE)
         await reconciler.reconcile(ONE)
         assert shelf.sizes == {}
         assert await client.get(Bucket, ONE) is None
 
-    await play({"finalizers": [KOPF_FINALIZER]}, story)
+    await run_scenario({"finalizers": [KOPF_FINALIZER]}, scenario)
 
 
-async def test_an_object_stays_until_its_bucket_is_removed(play: Play) -> None:
-    async def story(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
+async def test_an_object_stays_until_its_bucket_is_removed(run_scenario: Play) -> None:
+    async def scenario(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
         await reconciler.reconcile(ONE)
         await client.delete(Bucket, ONE)
         shelf.error = StoreError("the store says 500")
@@ -103,13 +103,13 @@ async def test_an_object_stays_until_its_bucket_is_removed(play: Play) -> None:
             await reconciler.reconcile(ONE)
         assert await client.get(Bucket, ONE) is not None
 
-    await play({}, story)
+    await run_scenario({}, scenario)
 
 
-async def test_a_full_store_is_not_retried(play: Play) -> None:
-    async def story(_: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
+async def test_a_full_store_is_not_retried(run_scenario: Play) -> None:
+    async def scenario(_: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
         shelf.error = StoreFull("the store is full")
         with pytest.raises(TerminalError):
             await reconciler.reconcile(ONE)
 
-    await play({}, story)
+    await run_scenario({}, scenario)

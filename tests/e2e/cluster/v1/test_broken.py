@@ -23,7 +23,9 @@ NAME_LABEL = "olm.operatorframework.io/metadata.name"
 
 
 @pytest.fixture
-def why(shop: Any, typist: Any, eventually: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+def why(
+    shop: Any, run_olmkit: Any, eventually: Callable[..., Any]
+) -> Callable[..., dict[str, Any]]:
     """Repeat until the cause is the expected one; return the whole answer."""
 
     def ask(cause: str, name: str = "", says: str = "", code: int | None = 1) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def why(shop: Any, typist: Any, eventually: Callable[..., Any]) -> Callable[...,
             if record:
                 Path(record).mkdir(parents=True, exist_ok=True)
                 words += ["--save", f"{record}/{cause}.yaml"]
-            done = typist.try_(*words, code=None)
+            done = run_olmkit.try_(*words, code=None)
             seen.update(done.json["result"], code=done.code)
             told = " ".join([seen["message"], *seen["details"]])
             return bool(seen["cause"] == cause and says in told)
@@ -69,7 +71,7 @@ def extension(shop: Any, namespace: str, name: str = "", **catalog: Any) -> dict
 
 
 def test_errors_of_accounts_and_namespaces_have_their_causes(
-    shop: Any, toy: Any, typist: Any, why: Any, namespace: str
+    shop: Any, toy: Any, run_olmkit: Any, why: Any, namespace: str
 ) -> None:
     cluster = shop.cluster
     shop.serve(shop.build(toy(version="1.0.0")))
@@ -105,18 +107,18 @@ def test_errors_of_accounts_and_namespaces_have_their_causes(
     cluster.kubectl("delete", "clusterrole,clusterrolebinding", f"{namespace}-part")
     # The hint of both leads to manifests that are sufficient.
     assert f"`olmkit upgrade {shop.name} --olm v1 --dry-run` prints" in found["hint"]
-    printed = typist.try_("upgrade", shop.name, *V1, "--dry-run", code=1)
+    printed = run_olmkit.try_("upgrade", shop.name, *V1, "--dry-run", code=1)
     assert "lacks 14 permissions" in printed.err
     cluster.apply(printed.out)
     cluster.kubectl("annotate", "clusterextension", shop.name, "look=once-more",
                     "--overwrite")  # fmt: skip
     why("healthy", code=0)
-    typist("uninstall", shop.name, *V1, "--yes")
+    run_olmkit("uninstall", shop.name, *V1, "--yes")
     assert cluster.list("clusterrole", "-l", f"app.kubernetes.io/part-of={shop.name}") == []
 
 
 def test_each_rule_that_the_account_lacks_is_named(
-    shop: Any, toy: Any, typist: Any, why: Any, namespace: str
+    shop: Any, toy: Any, run_olmkit: Any, why: Any, namespace: str
 ) -> None:
     cluster = shop.cluster
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "metrics"},
@@ -124,7 +126,7 @@ def test_each_rule_that_the_account_lacks_is_named(
     lease = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]}
     shop.serve(shop.build(toy(version="1.0.0", others=[service], rules=[lease], replicas=0)))
     cluster.kubectl("create", "namespace", namespace)
-    printed = typist("install", shop.name, *V1, "-n", namespace, "--create-service-account",
+    printed = run_olmkit("install", shop.name, *V1, "-n", namespace, "--create-service-account",
                      "--service-account=installer", "--dry-run")  # fmt: skip
     whole = list(yaml.safe_load_all(printed))
     grants = [one for one in whole if one["kind"] != "ClusterExtension"]
@@ -159,7 +161,7 @@ def test_each_rule_that_the_account_lacks_is_named(
         cluster.kubectl("wait", "--for=delete", f"crd/{shop.crd}", "--timeout=300s")
     apply([made])
     why("healthy", code=0)
-    typist("uninstall", shop.name, *V1, "--yes")
+    run_olmkit("uninstall", shop.name, *V1, "--yes")
 
 
 def test_errors_of_catalogs_have_their_causes(
@@ -215,7 +217,7 @@ def test_errors_of_catalogs_have_their_causes(
 
 
 def test_errors_of_bundles_have_their_causes(
-    shop: Any, toy: Any, typist: Any, why: Any, namespace: str
+    shop: Any, toy: Any, run_olmkit: Any, why: Any, namespace: str
 ) -> None:
     cluster = shop.cluster
     policy = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "some"}}
@@ -258,7 +260,7 @@ def test_errors_of_bundles_have_their_causes(
     apply("7.0.0")
     why("image-cannot-be-pulled", says="nowhere:1", code=3)
 
-    typist.tell("A second ClusterExtension for the same package, here and in another namespace")
+    run_olmkit.tell("A second ClusterExtension for the same package, here and in another namespace")
     second, elsewhere = f"{shop.name}-b", f"{namespace}-b"
     apply("1.0.0", second)
     why("object-owned-elsewhere", name=second, says=f"ClusterExtension `{shop.name}`")
@@ -267,7 +269,7 @@ def test_errors_of_bundles_have_their_causes(
     made = extension(shop, elsewhere, second, version="1.0.0")
     cluster.apply(json.dumps(made))
     why("crd-owned-elsewhere", name=second, says=f"ClusterExtension `{shop.name}`")
-    done = typist.try_("status", shop.name, "-o", "json")
+    done = run_olmkit.try_("status", shop.name, "-o", "json")
     assert len(done.json["result"]["operators"]) == 2
     cluster.kubectl("delete", "clusterextension", second, shop.name)
     cluster.kubectl("delete", "namespace", elsewhere, "--wait=false")

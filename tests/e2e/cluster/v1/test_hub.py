@@ -27,7 +27,7 @@ def printed(page: Path) -> str:
 @pytest.mark.parametrize("catalog", ["with manifests", "with metadata only"])
 def test_the_manifests_with_a_service_account_install_the_operator(
     cluster: Any,
-    typist: Any,
+    run_olmkit: Any,
     catalog_of: Callable[..., Path],
     eventually: Callable[..., Any],
     tmp_path: Path,
@@ -35,11 +35,13 @@ def test_the_manifests_with_a_service_account_install_the_operator(
 ) -> None:
     folder = catalog_of("0.0.1")
     if catalog == "with metadata only":
-        shown = typist("catalog", "render", folder, "--migrate", "bundle-object-to-csv-metadata")
+        shown = run_olmkit(
+            "catalog", "render", folder, "--migrate", "bundle-object-to-csv-metadata"
+        )
         (folder / "catalog.yaml").write_text(shown)
     image = f"{cluster.registry}/page-v1-{catalog.replace(' ', '-')}:1"
-    typist("catalog", "build", folder, "-t", image, "--push", "--server", "none")
-    typist("hub", "build", image, "-d", tmp_path / "hub", "--catalog-name", "page-v1")
+    run_olmkit("catalog", "build", folder, "-t", image, "--push", "--server", "none")
+    run_olmkit("hub", "build", image, "-d", tmp_path / "hub", "--catalog-name", "page-v1")
     manifests = printed(tmp_path / "hub" / "p" / PACKAGE / "index.html")
     is_broad = "name: cluster-admin" in manifests
     assert is_broad == (catalog == "with metadata only")

@@ -67,7 +67,7 @@ def _extension(shop: Any, namespace: str, **catalog: Any) -> dict[str, Any]:
 
 
 def test_objects_that_cannot_be_listed_are_not_reported_as_absent(
-    shop: Any, toy: Any, typist: Any, namespace: str, user: Any, eventually: Any
+    shop: Any, toy: Any, run_olmkit: Any, namespace: str, user: Any, eventually: Any
 ) -> None:
     cluster, name = shop.cluster, shop.name
     shop.account(namespace)
@@ -88,7 +88,7 @@ def test_objects_that_cannot_be_listed_are_not_reported_as_absent(
 
         def is_there() -> bool:
             asked = ("why", name, "--kubeconfig", file, "-o", "json", *words, *_recorded(cause))
-            seen.update(typist.try_(*asked, code=None).json["result"] or {})
+            seen.update(run_olmkit.try_(*asked, code=None).json["result"] or {})
             return seen.get("cause") == cause
 
         eventually(is_there, what=lambda: f"{cause}; it is {seen}")
@@ -98,16 +98,18 @@ def test_objects_that_cannot_be_listed_are_not_reported_as_absent(
     assert 'matching version "9.x"; the reason is not known' in found["message"]
     assert f"`list` of `clustercatalogs.{V1_GROUP}`" in found["hint"]
 
-    typist.tell("Subscriptions exist, and the user may not list them: what may be seen is shown")
-    done = typist.try_("status", "--kubeconfig", few)
+    run_olmkit.tell(
+        "Subscriptions exist, and the user may not list them: what may be seen is shown"
+    )
+    done = run_olmkit.try_("status", "--kubeconfig", few)
     assert name in done.out
     assert done.out.count(" v0 ") == 0
     for plural in ("subscriptions", "catalogsources", "clustercatalogs"):
         assert f"not shown: {plural}" in done.err
-    rows = typist.try_("status", name, "-o", "json").json["result"]["operators"]
+    rows = run_olmkit.try_("status", name, "-o", "json").json["result"]["operators"]
     assert {row["olm"] for row in rows} == {"v0", "v1"}
 
-    typist.tell("A Subscription whose catalog the user may not see")
+    run_olmkit.tell("A Subscription whose catalog the user may not see")
     group = {"apiVersion": f"{V0_GROUP}/v1", "kind": "OperatorGroup",
              "metadata": {"name": name, "namespace": namespace}}  # fmt: skip
     cluster.apply(json.dumps(group))
@@ -122,37 +124,37 @@ def test_objects_that_cannot_be_listed_are_not_reported_as_absent(
     )
     cluster.kubectl("create", "rolebinding", "reader", "-n", namespace, "--role=reader",
                     f"--serviceaccount={namespace}:some")  # fmt: skip
-    done = typist.try_("why", name, "-n", namespace, "--kubeconfig", some, code=None)
+    done = run_olmkit.try_("why", name, "-n", namespace, "--kubeconfig", some, code=None)
     assert "there is no CatalogSource" not in done.out
-    refused = typist.try_("install", "other", "-n", namespace, "--kubeconfig", some, code=1)
+    refused = run_olmkit.try_("install", "other", "-n", namespace, "--kubeconfig", some, code=1)
     assert f"in the namespaces where you may list them: `{namespace}`" in refused.err
     cluster.kubectl("delete", "clusterrole,clusterrolebinding", f"{namespace}-few",
                     f"{namespace}-some")  # fmt: skip
 
 
 def test_a_pin_is_not_written_if_the_catalog_cannot_be_read(
-    shop: Any, toy: Any, typist: Any, namespace: str, catalog_of_image: Any
+    shop: Any, toy: Any, run_olmkit: Any, namespace: str, catalog_of_image: Any
 ) -> None:
     cluster, name = shop.cluster, shop.name
     image = shop.build(toy(version="1.0.0", replicas=0), toy(version="1.1.0", replicas=0))
     shop.serve(image)
     shop.account(namespace)
-    typist("install", name, *V1, "-n", namespace, "--service-account=installer", "--version",
+    run_olmkit("install", name, *V1, "-n", namespace, "--service-account=installer", "--version",
            "1.0.0", "--catalog", name)  # fmt: skip
     pinned = cluster.get("clusterextension", name)["spec"]
 
     def refused(why: str) -> None:
-        done = typist.try_("upgrade", name, *V1, "--to", "1.1.0", code=1)
+        done = run_olmkit.try_("upgrade", name, *V1, "--to", "1.1.0", code=1)
         assert why in done.err
         assert cluster.get("clusterextension", name)["spec"] == pinned
 
-    typist.tell("Switched off")
+    run_olmkit.tell("Switched off")
     off = catalog_of_image(name, image)
     off["spec"]["availabilityMode"] = "Unavailable"
     cluster.apply(json.dumps(off))
     refused(f"the catalog `{name}` is switched off")
 
-    typist.tell("Not served: its image does not exist")
+    run_olmkit.tell("Not served: its image does not exist")
     cluster.kubectl("delete", "clustercatalog", name)
     cluster.apply(json.dumps(catalog_of_image(name, f"{image}-typo")))
     cluster.kubectl(
@@ -163,19 +165,19 @@ def test_a_pin_is_not_written_if_the_catalog_cannot_be_read(
     )
     refused(f"the catalog `{name}` is not served")
 
-    typist.tell("Deleted")
+    run_olmkit.tell("Deleted")
     cluster.kubectl("delete", "clustercatalog", name)
     refused(f"the ClusterCatalog `{name}` does not exist")
     shop.serve(image)
-    typist("upgrade", name, *V1, "--to", "1.1.0")
-    typist("uninstall", name, *V1, "--yes")
+    run_olmkit("upgrade", name, *V1, "--to", "1.1.0")
+    run_olmkit("uninstall", name, *V1, "--yes")
 
 
 def test_commands_work_in_a_cluster_with_only_olm_v1(
     cluster_without_olm: Any,
     shop_of: Any,
     toy: Any,
-    typist_of: Any,
+    run_olmkit_of: Any,
     root: Path,
     tmp_path: Path,
     namespace: str,
@@ -185,10 +187,10 @@ def test_commands_work_in_a_cluster_with_only_olm_v1(
     words = [sys.executable, str(root / "tests/cluster"), "olm-v1"]
     environment = os.environ | {"OLMKIT_CLUSTER": str(cluster.folder)}
     subprocess.run(words, env=environment, check=True, capture_output=True)
-    typist, shop = typist_of(cluster), shop_of(cluster, tmp_path)
+    run_olmkit, shop = run_olmkit_of(cluster), shop_of(cluster, tmp_path)
     name = shop.name
 
-    typist.tell("The commands of OLM v0 lead to OLM v1, and nowhere to an install of OLM v0")
+    run_olmkit.tell("The commands of OLM v0 lead to OLM v1, and nowhere to an install of OLM v0")
     for command in (
         ("why", name),
         ("install", name, "-n", namespace),
@@ -196,50 +198,50 @@ def test_commands_work_in_a_cluster_with_only_olm_v1(
         ("upgrade", name),
         ("uninstall", name, "--yes"),
     ):
-        done = typist.try_(*command, code=1)
+        done = run_olmkit.try_(*command, code=1)
         assert "this cluster has OLM v1 only" in done.err, command
         assert "--olm v1" in done.err
         assert "olm install" not in done.err
-    assert typist.try_("olm", "status", "-o", "json").json["result"]["generations"] == ["v1"]
-    assert "not shown" not in typist.try_("status").err
+    assert run_olmkit.try_("olm", "status", "-o", "json").json["result"]["generations"] == ["v1"]
+    assert "not shown" not in run_olmkit.try_("status").err
 
-    typist.tell("A cluster without any ClusterCatalog")
+    run_olmkit.tell("A cluster without any ClusterCatalog")
     shop.account(namespace)
     cluster.apply(json.dumps(_extension(shop, namespace)))
     seen: dict[str, Any] = {}
 
     def is_explained() -> bool:
         asked = ("why", name, *V1, "-o", "json", *_recorded("no-cluster-catalog"))
-        seen.update(typist.try_(*asked, code=None).json["result"])
+        seen.update(run_olmkit.try_(*asked, code=None).json["result"])
         return bool(seen["cause"] == "no-such-catalog")
 
     eventually(is_explained, what=lambda: f"no catalog; it is {seen}")
     assert f"no ClusterCatalog that could have the package `{name}`" in seen["message"]
     assert "`olmkit catalog deploy IMAGE --name NAME --olm v1`" in seen["hint"]
-    assert "no ClusterCatalog that could have" in typist("status")
-    done = typist.try_("upgrade", name, *V1, "--to", "1.0.0", code=1)
+    assert "no ClusterCatalog that could have" in run_olmkit("status")
+    done = run_olmkit.try_("upgrade", name, *V1, "--to", "1.0.0", code=1)
     assert "the cluster has no ClusterCatalog" in done.err
     assert "olmkit catalog deploy" in done.err
-    done = typist.try_("install", "other", *V1, "-n", namespace, "--service-account=installer",
+    done = run_olmkit.try_("install", "other", *V1, "-n", namespace, "--service-account=installer",
                        code=1)  # fmt: skip
     assert "the cluster has no ClusterCatalog" in done.err
     assert "--catalog IMAGE" in done.err
 
-    typist.tell("The hint is enough")
+    run_olmkit.tell("The hint is enough")
     image = shop.build(toy(version="1.0.0", replicas=0))
-    typist("catalog", "deploy", image, "--name", name, *V1)
+    run_olmkit("catalog", "deploy", image, "--name", name, *V1)
     eventually(
-        lambda: "is installed and healthy" in typist.try_("why", name, *V1, code=None).out,
+        lambda: "is installed and healthy" in run_olmkit.try_("why", name, *V1, code=None).out,
         what="the toy is installed",
     )
 
-    typist.tell("catalogd does not run, and then not the controller either")
+    run_olmkit.tell("catalogd does not run, and then not the controller either")
     for controller in ("catalogd-controller-manager", "operator-controller-controller-manager"):
         cluster.kubectl("scale", "deployment", controller, "-n", "olmv1-system", "--replicas=0")
     cluster.kubectl("delete", "clusterextension", name, "--wait=false")
-    done = typist.try_("why", name, *V1, "-o", "json", code=None).json["result"]
+    done = run_olmkit.try_("why", name, *V1, "-o", "json", code=None).json["result"]
     assert done["cause"] == "controller-not-running"
     for controller in ("catalogd-controller-manager", "operator-controller-controller-manager"):
         cluster.kubectl("scale", "deployment", controller, "-n", "olmv1-system", "--replicas=1")
     cluster.kubectl("wait", "clusterextension", name, "--for=delete", "--timeout=300s")
-    assert typist.try_("status", "-o", "json").json["result"]["operators"] == []
+    assert run_olmkit.try_("status", "-o", "json").json["result"]["operators"] == []

@@ -14,7 +14,7 @@ ACCOUNT = "--service-account=installer"
 
 
 def test_an_install_that_olm_would_refuse_is_refused_before(
-    shop: Any, toy: Any, typist: Any, namespace: str
+    shop: Any, toy: Any, run_olmkit: Any, namespace: str
 ) -> None:
     cluster = shop.cluster
     shop.serve(
@@ -31,11 +31,11 @@ def test_an_install_that_olm_would_refuse_is_refused_before(
 
     def refused(*words: str, code: int = 1) -> str:
         before = cluster.list("clusterextension"), cluster.get("namespace", namespace)
-        done = typist.try_(*words, code=code)
+        done = run_olmkit.try_(*words, code=code)
         assert (cluster.list("clusterextension"), cluster.get("namespace", namespace)) == before
         return str(done.err)
 
-    typist.tell("Without an account, with one that does not exist, with one that may nothing")
+    run_olmkit.tell("Without an account, with one that does not exist, with one that may nothing")
     pinned = ("install", shop.name, *where, "--version", "1.0.0")
     assert "--create-service-account" in refused(*pinned)
     assert f"`installer` does not exist in namespace `{namespace}`" in refused(*pinned, ACCOUNT)
@@ -43,7 +43,9 @@ def test_an_install_that_olm_would_refuse_is_refused_before(
     assert "lacks 14 permissions" in refused(*pinned, ACCOUNT)
     shop.account(namespace)
 
-    typist.tell("Bundles that OLM v1 does not install, versions and ranges that it does not take")
+    run_olmkit.tell(
+        "Bundles that OLM v1 does not install, versions and ranges that it does not take"
+    )
     for version, why in (
         ("2.0.0", "supports `OwnNamespace`"),
         ("3.0.0", "release 1.2.0 of OLM v1 does not install them"),
@@ -54,27 +56,27 @@ def test_an_install_that_olm_would_refuse_is_refused_before(
     ):
         assert why in refused("install", shop.name, *where, ACCOUNT, "--version", version)
 
-    typist.tell("The same holds for upgrades, and nothing is written by them either")
-    typist("install", shop.name, *where, ACCOUNT, "--version", "1.0.0")
+    run_olmkit.tell("The same holds for upgrades, and nothing is written by them either")
+    run_olmkit("install", shop.name, *where, ACCOUNT, "--version", "1.0.0")
     for version, why in (
         ("0.9.0", "no version that fits `0.9.0` and upgrades from"),
         ("1.2.0", f"{shop.name}.v1.1.0 → {shop.name}.v1.2.0"),
         ("1.2 - 2.0", "cannot be requested of OLM v1"),
     ):
         assert why in refused("upgrade", shop.name, *V1, "--to", version)
-    assert "`1.0.0` stays" in typist.try_("upgrade", shop.name, *V1).err
-    typist("upgrade", shop.name, *V1, "--to", "1.1.0")
-    typist("upgrade", shop.name, *V1, "--to", "1.2.0")
+    assert "`1.0.0` stays" in run_olmkit.try_("upgrade", shop.name, *V1).err
+    run_olmkit("upgrade", shop.name, *V1, "--to", "1.1.0")
+    run_olmkit("upgrade", shop.name, *V1, "--to", "1.2.0")
     assert "supports `OwnNamespace`" in refused("upgrade", shop.name, *V1, "--to", "2.0.0")
     again = refused("install", shop.name, *where, ACCOUNT, "--version", "1.0.0")
     assert f"the ClusterExtension `{shop.name}` exists already" in again
-    typist("uninstall", shop.name, *V1, "--yes")
+    run_olmkit("uninstall", shop.name, *V1, "--yes")
 
 
 def test_a_created_account_is_sufficient_and_less_is_not(
-    shop: Any, toy: Any, typist: Any, namespace: str, eventually: Any
+    shop: Any, toy: Any, run_olmkit: Any, namespace: str, eventually: Any
 ) -> None:
-    typist.tell("The service account that olmkit derives from the bundle is used to the full")
+    run_olmkit.tell("The service account that olmkit derives from the bundle is used to the full")
     cluster = shop.cluster
     service = {
         "apiVersion": "v1",
@@ -90,17 +92,17 @@ def test_a_created_account_is_sufficient_and_less_is_not(
         )
     )
     words = ("install", shop.name, *V1, "-n", namespace, "--create-service-account")
-    typist(*words, "--version", "1.0.0")
+    run_olmkit(*words, "--version", "1.0.0")
     account = f"{namespace}:{shop.name}-installer"
     cluster.kubectl("annotate", "clusterextension", shop.name, "look=again")
     granted = _granted(cluster, namespace, shop.name)
     patched = ("patch", "apps", "deployments", shop.name)
     eventually(lambda: patched in _used(cluster, account), what="a second look")
 
-    typist.tell("An upgrade needs more, and prints it")
-    done = typist.try_("upgrade", shop.name, *V1, "--to", "1.1.0", code=1)
+    run_olmkit.tell("An upgrade needs more, and prints it")
+    done = run_olmkit.try_("upgrade", shop.name, *V1, "--to", "1.1.0", code=1)
     assert "lacks 2 permissions" in done.err
-    typist("upgrade", shop.name, *V1, "--to", "1.1.0", "--create-service-account")
+    run_olmkit("upgrade", shop.name, *V1, "--to", "1.1.0", "--create-service-account")
     labels = ("-l", f"app.kubernetes.io/part-of={shop.name}")
     assert len(cluster.list("clusterrole", *labels)) == 2
     # Permissions of a bundle are held, not used; owners are protected by an admission plug-in, not
@@ -112,21 +114,21 @@ def test_a_created_account_is_sufficient_and_less_is_not(
     }
     assert not any("role" in one[2] for one in unused)
 
-    typist.tell("Each rule that is taken away is missed, and named")
+    run_olmkit.tell("Each rule that is taken away is missed, and named")
     role = cluster.get("clusterrole", f"{namespace}-{shop.name}-installer")
     role["metadata"].pop("managedFields", None)
     role["rules"] = [rule for rule in role["rules"] if rule["resources"] != ["leases"]]
     cluster.apply(json.dumps(role))
-    typist("uninstall", shop.name, *V1, "--yes")
+    run_olmkit("uninstall", shop.name, *V1, "--yes")
     assert cluster.list("clusterrole", "-l", f"app.kubernetes.io/part-of={shop.name}") == []
     assert cluster.get("serviceaccount", f"{shop.name}-installer", "-n", namespace) is None
     shop.account(namespace, role="")
-    printed = typist(*words, "--version", "1.0.0", ACCOUNT, "--dry-run")
+    printed = run_olmkit(*words, "--version", "1.0.0", ACCOUNT, "--dry-run")
     without = "\n---\n".join(
         part for part in printed.split("\n---\n") if "kind: ClusterExtension\n" not in part
     ).replace("- leases", "- nothing")
     cluster.apply(without)
-    missing = typist.try_("install", shop.name, *V1, "-n", namespace, "--version", "1.0.0",
+    missing = run_olmkit.try_("install", shop.name, *V1, "-n", namespace, "--version", "1.0.0",
                           ACCOUNT, code=1)  # fmt: skip
     assert "lacks 1 permission that OLM needs" in missing.err
     assert "get: leases.coordination.k8s.io" in missing.err

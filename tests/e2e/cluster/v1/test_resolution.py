@@ -215,7 +215,7 @@ async def _walk_one(
     there: Manifest | None = None
     for step in world.steps[package]:
         request = {"packageName": package, **step}
-        ours = _our_answer(shelves, package, request, v1.installed_bundle(there or {}))
+        ours = _olmkit_answer(shelves, package, request, v1.installed_bundle(there or {}))
         made = _extension(package, namespace, request)
         if there is None:
             there = await reader.create(made)
@@ -226,7 +226,7 @@ async def _walk_one(
             there = await reader.cluster.replace(resource, made)
         before = v1.installed_bundle(there)
         there = await _settled(reader, package, there["metadata"]["generation"])
-        found.append((f"{before} {json.dumps(request)}", ours, _their_answer(there)))
+        found.append((f"{before} {json.dumps(request)}", ours, _controller_answer(there)))
     return found
 
 
@@ -243,7 +243,7 @@ def _extension(package: str, namespace: str, request: Manifest) -> Manifest:
     }
 
 
-def _our_answer(
+def _olmkit_answer(
     shelves: list[tuple[Manifest, Catalog]],
     package: str,
     request: Manifest,
@@ -286,7 +286,7 @@ async def _settled(reader: ClusterObjects, name: str, generation: int) -> Manife
         await asyncio.sleep(0.3)
 
 
-def _their_answer(there: Manifest) -> str:
+def _controller_answer(there: Manifest) -> str:
     condition = kinds.any_condition(there, "Progressing")
     if condition.get("reason") == "Succeeded":
         return v1.installed_bundle(there)[0]

@@ -20,30 +20,30 @@ V1 = ("--olm", "v1")
 
 @pytest.mark.usefixtures("olm_v1")
 def test_an_operator_is_installed_upgraded_and_removed_twice(
-    cluster: Any, typist: Any, release: Any, namespace: str, eventually: Any, tmp_path: Path
+    cluster: Any, run_olmkit: Any, release: Any, namespace: str, eventually: Any, tmp_path: Path
 ) -> None:
-    typist.tell("The next version of the operator, as a bundle")
+    run_olmkit.tell("The next version of the operator, as a bundle")
     folder = tmp_path / "bundle"
-    typist("bundle", "generate", "-C", release.project, "--version", "0.0.3", "--input",
+    run_olmkit("bundle", "generate", "-C", release.project, "--version", "0.0.3", "--input",
            "config/releases/0.0.1", "--output-dir", folder)  # fmt: skip
-    next_bundle = typist(
+    next_bundle = run_olmkit(
         "bundle", "build", folder, "-t", f"{release.image}-bundle:v0.0.3", "--push"
     ).strip()
     catalog = tmp_path / "catalog"
     catalog.mkdir()
-    (catalog / "catalog.yaml").write_text(typist("catalog", "init", PACKAGE, "-c", "alpha"))
+    (catalog / "catalog.yaml").write_text(run_olmkit("catalog", "init", PACKAGE, "-c", "alpha"))
     image = f"{cluster.registry}/catalog-v1"
-    typist("catalog", "add", catalog, release.bundles["0.0.1"], "--channel", "alpha")
-    typist("catalog", "build", catalog, "-t", f"{image}:first", "--push")
-    typist("catalog", "add", catalog, next_bundle, "--channel", "alpha")
-    typist("catalog", "build", catalog, "-t", f"{image}:second", "--push")
+    run_olmkit("catalog", "add", catalog, release.bundles["0.0.1"], "--channel", "alpha")
+    run_olmkit("catalog", "build", catalog, "-t", f"{image}:first", "--push")
+    run_olmkit("catalog", "add", catalog, next_bundle, "--channel", "alpha")
+    run_olmkit("catalog", "build", catalog, "-t", f"{image}:second", "--push")
     for turn in ("once", "again"):
-        typist.tell(f"Installed, used, upgraded and removed: {turn}")
-        _live(cluster, typist, namespace, image, eventually)
+        run_olmkit.tell(f"Installed, used, upgraded and removed: {turn}")
+        _live(cluster, run_olmkit, namespace, image, eventually)
 
 
-def _live(cluster: Any, typist: Any, namespace: str, image: str, eventually: Any) -> None:
-    done = typist.try_("install", PACKAGE, *V1, "-n", namespace, "--catalog", f"{image}:first",
+def _live(cluster: Any, run_olmkit: Any, namespace: str, image: str, eventually: Any) -> None:
+    done = run_olmkit.try_("install", PACKAGE, *V1, "-n", namespace, "--catalog", f"{image}:first",
                        "--create-service-account")  # fmt: skip
     assert f"`{PACKAGE}.v0.0.1` is installed and healthy" in done.out
     cache = {
@@ -65,11 +65,11 @@ def _live(cluster: Any, typist: Any, namespace: str, image: str, eventually: Any
     cluster.kubectl("patch", "clustercatalog", f"{PACKAGE}-catalog", "--type=merge", "-p",
                     json.dumps({"spec": {"source": source}}))  # fmt: skip
 
-    done = typist.try_("upgrade", PACKAGE, *V1)
+    done = run_olmkit.try_("upgrade", PACKAGE, *V1)
     assert f"`{PACKAGE}.v0.0.3` is installed and healthy" in done.out
     assert cluster.get("memcached", "sample", "-n", namespace)
 
-    typist("uninstall", PACKAGE, *V1, "--delete-operands", "--yes")
+    run_olmkit("uninstall", PACKAGE, *V1, "--delete-operands", "--yes")
     kinds = "deployment,service,serviceaccount,role,rolebinding,lease"
     left = cluster.kubectl("get", kinds, "-n", namespace, "-o", "name").split()
     assert [one for one in left if one != "serviceaccount/default"] == []

@@ -15,7 +15,7 @@ SELF_CERTIFIED = {"spec": {"source": {"catalog": {"upgradeConstraintPolicy": "Se
 
 
 def test_an_upgrade_that_olm_would_refuse_is_refused_before(
-    shop: Any, toy: Any, typist: Any, namespace: str
+    shop: Any, toy: Any, run_olmkit: Any, namespace: str
 ) -> None:
     cluster, name = shop.cluster, shop.name
     package = {"packageName": "queue", "versionRange": ">=1.0.0"}
@@ -34,14 +34,14 @@ def test_an_upgrade_that_olm_would_refuse_is_refused_before(
         )
     )
     shop.account(namespace)
-    typist("install", name, *V1, "-n", namespace, ACCOUNT, "--version", "1.0.0",
+    run_olmkit("install", name, *V1, "-n", namespace, ACCOUNT, "--version", "1.0.0",
            "--catalog", name)  # fmt: skip
     cluster.kubectl("patch", "clusterextension", name, "--type=merge", "-p",
                     json.dumps(SELF_CERTIFIED))  # fmt: skip
 
     def refused(version: str, *words: str) -> str:
         before = cluster.get("clusterextension", name)["metadata"]["generation"]
-        done = typist.try_("upgrade", name, *V1, "--to", version, *words, code=1)
+        done = run_olmkit.try_("upgrade", name, *V1, "--to", version, *words, code=1)
         assert cluster.get("clusterextension", name)["metadata"]["generation"] == before
         return str(done.err)
 
@@ -54,13 +54,13 @@ def test_an_upgrade_that_olm_would_refuse_is_refused_before(
     ):
         assert why in refused(version)
 
-    typist.tell("All that is unsafe in a CRD is listed, with the name of the CRD")
+    run_olmkit.tell("All that is unsafe in a CRD is listed, with the name of the CRD")
     said = refused("7.0.0")
     assert f"`{shop.crd}`" in said
     for field in ("colour", "size", "weight"):
         assert field in said
 
-    typist.tell("A service account that is gone, and one that has lost its rights")
+    run_olmkit.tell("A service account that is gone, and one that has lost its rights")
     cluster.kubectl("delete", "serviceaccount", "installer", "-n", namespace)
     assert f"`installer` does not exist in namespace `{namespace}`" in refused("8.0.0")
     shop.account(namespace)
@@ -68,20 +68,20 @@ def test_an_upgrade_that_olm_would_refuse_is_refused_before(
     assert "permissions that OLM needs" in refused("8.0.0")
     shop.account(namespace)
 
-    typist.tell("No catalog can be read: deleted, not served")
+    run_olmkit.tell("No catalog can be read: deleted, not served")
     catalog = cluster.get("clustercatalog", name)
     image = catalog["spec"]["source"]["image"]["ref"]
     cluster.kubectl("delete", "clustercatalog", name)
     assert f"the ClusterCatalog `{name}` does not exist" in refused("8.0.0")
     shop.serve(image)
-    assert "stays" in typist.try_("upgrade", name, *V1).err
-    done = typist("upgrade", name, *V1, "--to", "8.0.0")
+    assert "stays" in run_olmkit.try_("upgrade", name, *V1).err
+    done = run_olmkit("upgrade", name, *V1, "--to", "8.0.0")
     assert f"`{name}.v8.0.0` is installed and healthy" in done
-    typist("uninstall", name, *V1, "--yes")
+    run_olmkit("uninstall", name, *V1, "--yes")
 
 
 def test_a_catalog_that_other_extensions_would_use_is_announced(
-    shop: Any, toy: Any, typist: Any, namespace: str
+    shop: Any, toy: Any, run_olmkit: Any, namespace: str
 ) -> None:
     cluster, name = shop.cluster, shop.name
     image = shop.build(toy(version="1.0.0", replicas=0))
@@ -106,7 +106,7 @@ def test_a_catalog_that_other_extensions_would_use_is_announced(
              "properties": [version]},
         ]  # fmt: skip
     two = shop.publish(blobs, "two")
-    done = typist.try_("install", "more", *V1, "-n", f"{namespace}-more", "--catalog", two,
+    done = run_olmkit.try_("install", "more", *V1, "-n", f"{namespace}-more", "--catalog", two,
                        "--create-service-account", "--dry-run")  # fmt: skip
     wide = f"the ClusterExtension `{name}-wide` has no selector that excludes the new catalog"
     assert wide in done.err

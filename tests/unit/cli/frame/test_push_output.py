@@ -57,7 +57,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def guarded(
+def token_registry(
     tmp_path_factory: pytest.TempPathFactory, registry: RegistryServer
 ) -> Iterator[RegistryServer]:
     del registry  # The fixture skips the test if there is no program.
@@ -151,12 +151,15 @@ def test_an_unreachable_registry_is_exit_code_3(
 
 @pytest.mark.parametrize("words", [["-vv"], ["--debug"], ["-o", "json"]])
 def test_a_wrong_password_is_reported_and_never_shown(
-    capsys: pytest.CaptureFixture[str], guarded: RegistryServer, project: Path, words: list[str]
+    capsys: pytest.CaptureFixture[str],
+    token_registry: RegistryServer,
+    project: Path,
+    words: list[str],
 ) -> None:
     authfile = project / "auth.json"
     auth = base64.b64encode(b"tester:hunter2hunter2").decode()
-    authfile.write_text(json.dumps({"auths": {guarded.host: {"auth": auth}}}))
-    name = f"{guarded.host}/a/b:v1"
+    authfile.write_text(json.dumps({"auths": {token_registry.host: {"auth": auth}}}))
+    name = f"{token_registry.host}/a/b:v1"
     push = ["bundle", "push", "bundle", name, "--authfile", str(authfile), *words]
     assert main.run(push) == 3
     out, err = capsys.readouterr()
@@ -166,12 +169,12 @@ def test_a_wrong_password_is_reported_and_never_shown(
 
 
 def test_the_right_password_comes_from_dockers_file(
-    capsys: pytest.CaptureFixture[str], guarded: RegistryServer, project: Path
+    capsys: pytest.CaptureFixture[str], token_registry: RegistryServer, project: Path
 ) -> None:
     auth = base64.b64encode(b"tester:secret").decode()
     (project / "home/.docker").mkdir(parents=True)
     (project / "home/.docker/config.json").write_text(
-        json.dumps({"auths": {guarded.host: {"auth": auth}}})
+        json.dumps({"auths": {token_registry.host: {"auth": auth}}})
     )
-    assert main.run(["catalog", "push", "catalog", f"{guarded.host}/a/c:v1"]) == 0
-    assert capsys.readouterr().out.startswith(f"{guarded.host}/a/c@sha256:")
+    assert main.run(["catalog", "push", "catalog", f"{token_registry.host}/a/c:v1"]) == 0
+    assert capsys.readouterr().out.startswith(f"{token_registry.host}/a/c@sha256:")

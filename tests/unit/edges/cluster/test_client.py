@@ -58,7 +58,7 @@ def _map(name: str, **fields: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata} | fields
 
 
-def play(
+def run_scenario(
     work: Callable[[ApiServer, HttpCluster], Awaitable[None]],
     *,
     prepare: Callable[[ApiServer], None] = lambda _: None,
@@ -67,12 +67,12 @@ def play(
     server = ApiServer.of([MAPS, THINGS])
     prepare(server)
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with server.serving():
             async with HttpCluster(ClusterConfig(server=server.url, **config)) as cluster:
                 await work(server, cluster)
 
-    clock.run(scene(), patience=0.001)
+    clock.run(steps(), patience=0.001)
     return server
 
 
@@ -111,7 +111,7 @@ def test_verbs_send_their_requests() -> None:
         found = await cluster.version()
         assert found["major"] == "1"
 
-    play(work)
+    run_scenario(work)
 
 
 @pytest.mark.parametrize(
@@ -143,21 +143,21 @@ def test_each_refusal_has_its_error(
             "the answer had no Retry-After, so there is no second request"
         )
 
-    play(work)
+    run_scenario(work)
 
 
 @pytest.mark.parametrize(
     ("body", "words"), [("bad gateway\n", "bad gateway"), ("[" * 200_000, r"\[\[")]
 )
 def test_a_refusal_without_a_message_has_its_status_code(body: str, words: str) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async def work(cluster: HttpCluster) -> None:
             with pytest.raises(ClusterError, match=f"the API server answered 502: {words}"):
                 await cluster.get(MAPS, "a", namespace="n")
 
         await _heard(lambda _: web.Response(status=502, text=body), work)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
@@ -171,7 +171,7 @@ def test_a_client_that_must_wait_waits_and_tries_again(code: int) -> None:
         assert await cluster.get(MAPS, "a", namespace="n")
         assert 21 <= asyncio.get_running_loop().time() - began < 22
 
-    play(work)
+    run_scenario(work)
 
 
 def test_retries_end_after_ten_tries() -> None:
@@ -181,7 +181,7 @@ def test_retries_end_after_ten_tries() -> None:
             await cluster.create(MAPS, _map("a"))
         assert len(server.writes()) == 11
 
-    play(work)
+    run_scenario(work)
 
 
 def test_retries_end_after_a_minute() -> None:
@@ -192,7 +192,7 @@ def test_retries_end_after_a_minute() -> None:
             await cluster.get(MAPS, "a", namespace="n")
         assert 50 <= asyncio.get_running_loop().time() - began < 51
 
-    play(work)
+    run_scenario(work)
 
 
 def test_objects_that_cannot_be_converted_are_not_retried() -> None:
@@ -212,7 +212,7 @@ def test_objects_that_cannot_be_converted_are_not_retried() -> None:
         assert asyncio.get_running_loop().time() - began < 1
         assert len(server.requests) == 1
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_resource_version_that_is_too_large_is_not_retried() -> None:
@@ -223,7 +223,7 @@ def test_a_resource_version_that_is_too_large_is_not_retried() -> None:
         assert asyncio.get_running_loop().time() - began < 1
         assert len(server.requests) == 1
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_token_is_read_again_after_it_was_refused(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_token_is_read_again_after_it_was_refused(tmp_path: Path) -> None:
         assert "new" not in str(raised.value)
         assert len(server.requests) == 5, "one retry and no more"
 
-    play(work, prepare=prepare, credentials=TokenFileCredentials(token))
+    run_scenario(work, prepare=prepare, credentials=TokenFileCredentials(token))
 
 
 @pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, 4000.0], ids=["cut", "no answer"])
@@ -260,17 +260,17 @@ def test_a_server_that_does_not_answer_is_unreachable(fault: Fault | float) -> N
                 pass
         assert asyncio.get_running_loop().time() - began < 31, "the headers have their own limit"
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_port_without_a_server_is_unreachable() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with HttpCluster(ClusterConfig(server="http://127.0.0.1:1")) as cluster:
             with pytest.raises(Unreachable, match="refused") as raised:
                 await cluster.version()
             assert raised.value.temporary
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_watch_has_events_and_ends_with_the_server() -> None:
@@ -283,7 +283,7 @@ def test_a_watch_has_events_and_ends_with_the_server() -> None:
                 server.end_watches()
         assert seen == [(EventType.ADDED, "a"), (EventType.DELETED, "a")]
 
-    play(work, prepare=lambda server: server.put("configmaps", _map("a")) and None)
+    run_scenario(work, prepare=lambda server: server.put("configmaps", _map("a")) and None)
 
 
 def test_a_stalled_watch_is_ended_by_the_client() -> None:
@@ -294,7 +294,7 @@ def test_a_stalled_watch_is_ended_by_the_client() -> None:
             pass
         assert 149 < asyncio.get_running_loop().time() - began < 252
 
-    play(work)
+    run_scenario(work)
 
 
 def _lines(*lines: bytes) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
@@ -338,7 +338,7 @@ def test_lines_of_a_watch_are_events(
         async for event in cluster.watch(MAPS, resource_version="1"):
             found.append(event.object)  # noqa: PERF401 - as they come
 
-    async def story() -> None:
+    async def scenario() -> None:
         if error is None:
             await _heard(_lines(*lines), work)
             return
@@ -346,7 +346,7 @@ def test_lines_of_a_watch_are_events(
             await _heard(_lines(*lines), work)
         assert not isinstance(raised.value, Unreachable)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert len(found) == seen
 
 
@@ -430,7 +430,7 @@ def test_kinds_are_discovered_once_and_again_after_a_miss() -> None:
         await asyncio.sleep(6)
         assert (await cluster.resource("tests.example.com/v1", "Late")).plural == "l"
 
-    play(work)
+    run_scenario(work)
 
 
 @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ def test_the_error_for_a_missing_kind_names_the_available_ones(
             await cluster.resource(version, kind)
         assert raised.value.hint == hint
 
-    play(work)
+    run_scenario(work)
 
 
 def test_old_servers_are_queried_by_version() -> None:
@@ -488,7 +488,7 @@ def test_a_name_selects_one_object_and_no_other(name: str) -> None:
         left = {one["metadata"]["name"] for one in server.all("configmaps")}
         assert {"a", "ab"} - left <= {name}
 
-    play(work)
+    run_scenario(work)
 
 
 @pytest.mark.parametrize("namespace", ["n/../m", "..", "n%2f..", "\ud800"])
@@ -508,7 +508,7 @@ def test_a_namespace_that_would_change_the_path_is_refused(namespace: str) -> No
                 await asked
         assert server.requests == []
 
-    play(work)
+    run_scenario(work)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a%2fb", "\ud800"])
@@ -518,7 +518,7 @@ def test_a_name_that_would_change_the_path_is_refused(name: str) -> None:
             await cluster.get(MAPS, name, namespace="n")
         assert server.requests == []
 
-    play(work)
+    run_scenario(work)
 
 
 def test_an_object_that_is_not_json_is_invalid_input() -> None:
@@ -526,13 +526,13 @@ def test_an_object_that_is_not_json_is_invalid_input() -> None:
         with pytest.raises(InputError, match="cannot be written as JSON"):
             await cluster.create(MAPS, _map("a", data={"x": object()}))
 
-    play(work)
+    run_scenario(work)
 
 
 def test_requests_are_observed_with_their_answers() -> None:
     seen: list[tuple[str, str, str]] = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         server = ApiServer.of([MAPS])
         async with server.serving():
             config = ClusterConfig(server=server.url)
@@ -544,7 +544,7 @@ def test_requests_are_observed_with_their_answers() -> None:
                 with pytest.raises(Unreachable):
                     await cluster.create(MAPS, _map("a"))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert [(method, code) for method, _, code in seen] == [
         ("GET", "200"),
         ("GET", "404"),

@@ -79,14 +79,14 @@ def _ask(folder: Path, server: tuple[bytes, bytes], **config: object) -> None:
     clients = config.pop("clients", None)
     assert clients is None or isinstance(clients, bytes)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with _serving(folder, server, clients=clients) as port:
             given = {"ca": server[0], "server_name": "localhost"} | config
             made = ClusterConfig(server=f"https://127.0.0.1:{port}", **given)  # type: ignore[arg-type]
             async with HttpCluster(made) as cluster:
                 assert await cluster.version() == {"major": "1"}
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_valid_certificate_is_trusted(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_an_authority_that_is_renewed_in_its_file_is_trusted(tmp_path: Path) -> 
     file = tmp_path / "ca.crt"
     file.write_bytes(old[0])
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with _serving(tmp_path, new) as port:
             made = ClusterConfig(
                 server=f"https://127.0.0.1:{port}",
@@ -139,7 +139,7 @@ def test_an_authority_that_is_renewed_in_its_file_is_trusted(tmp_path: Path) -> 
                 file.write_bytes(new[0])
                 assert await cluster.version() == {"major": "1"}
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_insecure_trusts_anything(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ class _Rotating(NoCredentials):
 def test_a_new_client_certificate_is_used_from_the_next_request(tmp_path: Path) -> None:
     server, first, second = _pair(), _pair(name="one"), _pair(name="two")
 
-    async def story() -> None:
+    async def scenario() -> None:
         clients = first[0] + second[0]
         async with _serving(tmp_path, server, clients=clients) as port:
             config = ClusterConfig(
@@ -173,20 +173,20 @@ def test_a_new_client_certificate_is_used_from_the_next_request(tmp_path: Path) 
                 assert len(found) == 3
                 assert await cluster.version() == {"major": "1"}
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def _refused(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, **config: object) -> str:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 
-    async def story() -> None:
+    async def scenario() -> None:
         made = ClusterConfig(server="http://192.0.2.1:1", name="k", **config)  # type: ignore[arg-type]
         async with HttpCluster(made) as cluster:
             await cluster.version()
 
     with pytest.raises(ConfigurationError) as raised:
-        asyncio.run(story())
+        asyncio.run(scenario())
     return raised.value.message
 
 
@@ -209,7 +209,7 @@ def test_the_password_of_a_proxy_that_refuses_is_not_shown(monkeypatch: pytest.M
         writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
         writer.close()
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
             port = proxy.sockets[0].getsockname()[1]
             monkeypatch.setenv("https_proxy", f"http://user:hunter2@127.0.0.1:{port}")
@@ -220,5 +220,5 @@ def test_the_password_of_a_proxy_that_refuses_is_not_shown(monkeypatch: pytest.M
     with pytest.raises(
         Unreachable, match=r"Proxy Authentication Required \(status 407\)"
     ) as raised:
-        asyncio.run(story())
+        asyncio.run(scenario())
     assert "hunter2" not in "".join(traceback.format_exception(raised.value))

@@ -40,7 +40,7 @@ def _calls(folder: Path) -> int:
 
 
 def test_a_token_file_is_read_again_after_a_minute_and_after_a_refusal(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         path = tmp_path / "token"
         path.write_text("one")
         credentials = TokenFileCredentials(path)
@@ -62,11 +62,11 @@ def test_a_token_file_is_read_again_after_a_minute_and_after_a_refusal(tmp_path:
         await asyncio.sleep(61)
         assert await credentials.authorization() == "Bearer three"
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_plugin_runs_once_until_its_token_expires_or_is_refused(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         credentials = _plugin(
             tmp_path,
             {"token": "t", "expirationTimestamp": "2999-01-01T00:00:00Z"},
@@ -83,7 +83,7 @@ def test_a_plugin_runs_once_until_its_token_expires_or_is_refused(tmp_path: Path
         await credentials.authorization()
         assert _calls(tmp_path) == 2
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     told = (tmp_path / "told").read_text()
     assert told.endswith("more")
     info = json.loads(told.removesuffix("more"))
@@ -91,14 +91,14 @@ def test_a_plugin_runs_once_until_its_token_expires_or_is_refused(tmp_path: Path
 
 
 def test_an_expired_token_is_requested_again(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         status = {"token": "t", "expirationTimestamp": "2001-01-01T00:00:00Z"}
         credentials = _plugin(tmp_path, status)
         await credentials.authorization()
         await credentials.authorization()
         assert _calls(tmp_path) == 2
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_plugin_can_return_a_certificate(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ async def _ended(numbers: list[int]) -> None:
 
 
 def test_no_process_of_a_plugin_remains_when_its_token_is_no_longer_needed(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         asking = asyncio.create_task(_hanging(tmp_path).authorization())
         numbers = await _started(tmp_path)
         asking.cancel()
@@ -210,11 +210,11 @@ def test_no_process_of_a_plugin_remains_when_its_token_is_no_longer_needed(tmp_p
             await asking
         await _ended(numbers)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_no_process_of_a_plugin_that_is_starting_remains(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         asking = asyncio.create_task(_hanging(tmp_path).authorization())
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -225,7 +225,7 @@ def test_no_process_of_a_plugin_that_is_starting_remains(tmp_path: Path) -> None
         if (tmp_path / "ids").exists():
             await _ended(await _started(tmp_path))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_stalled_plugin_is_ended_with_its_processes(
@@ -233,12 +233,12 @@ def test_a_stalled_plugin_is_ended_with_its_processes(
 ) -> None:
     monkeypatch.setattr(kube_credentials, "_EXEC_TIMEOUT", 5.0)
 
-    async def story() -> None:
+    async def scenario() -> None:
         with pytest.raises(RemoteError, match="returned no credentials"):
             await _hanging(tmp_path).authorization()
         await _ended(await _started(tmp_path))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_two_loops_can_use_one_plugin_at_the_same_time(tmp_path: Path) -> None:

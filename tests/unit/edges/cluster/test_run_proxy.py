@@ -31,7 +31,7 @@ class Access:
         self.answers.append((request.path, status, body))
 
 
-class Rig:
+class Harness:
     def __init__(self, proxy: RunProxy, session: aiohttp.ClientSession) -> None:
         self.proxy, self.session = proxy, session
         self.seen: list[tuple[str, str, dict[str, str], bytes]] = []
@@ -45,10 +45,10 @@ class Rig:
         return web.json_response({"path": request.path})
 
 
-def run(test: Callable[[Rig, str, Access], Awaitable[None]]) -> None:
+def run(test: Callable[[Harness, str, Access], Awaitable[None]]) -> None:
     async def whole() -> None:
         async with aiohttp.ClientSession() as session:
-            rigs: list[Rig] = []
+            rigs: list[Harness] = []
 
             async def answer(request: web.Request) -> web.Response:
                 return await rigs[0].answer(request)
@@ -64,7 +64,7 @@ def run(test: Callable[[Rig, str, Access], Awaitable[None]]) -> None:
             proxy = RunProxy(Connection(config, user_agent="test"))
             tasks.append(asyncio.create_task(proxy.run()))
             await proxy.wait_until_ready()
-            rigs.append(Rig(proxy, session))
+            rigs.append(Harness(proxy, session))
             access = Access()
             try:
                 with proxy.grant(access) as url:
@@ -77,36 +77,36 @@ def run(test: Callable[[Rig, str, Access], Awaitable[None]]) -> None:
 
 
 def test_a_request_is_forwarded_as_the_operator() -> None:
-    async def story(rig: Rig, url: str, access: Access) -> None:
+    async def scenario(harness: Harness, url: str, access: Access) -> None:
         sent = {"Authorization": "Bearer mine", "Impersonate-User": "root", "Cookie": "a=b"}
-        async with rig.session.get(f"{url}/api/v1/pods?limit=5", headers=sent) as answer:
+        async with harness.session.get(f"{url}/api/v1/pods?limit=5", headers=sent) as answer:
             assert (answer.status, await answer.json()) == (200, {"path": "/api/v1/pods"})
-        method, path, headers, _ = rig.seen[0]
+        method, path, headers, _ = harness.seen[0]
         assert (method, path, headers["X-Operator"]) == ("GET", "/api/v1/pods?limit=5", "yes")
         assert not {"Authorization", "Impersonate-User", "Cookie"} & set(headers)
         assert access.answers == [("/api/v1/pods", 200, b'{"path": "/api/v1/pods"}')]
-        async with rig.session.get(f"{url}/api/v1/nothing") as answer:
+        async with harness.session.get(f"{url}/api/v1/nothing") as answer:
             assert answer.status == 404
-        async with rig.session.post(f"{url}/api/v1/pods", json={"a": 1}) as answer:
+        async with harness.session.post(f"{url}/api/v1/pods", json={"a": 1}) as answer:
             assert answer.status == 200
-        assert json.loads(rig.seen[-1][3]) == {"changed": True}
+        assert json.loads(harness.seen[-1][3]) == {"changed": True}
 
-    run(story)
+    run(scenario)
 
 
 def test_a_path_without_the_token_of_a_run_is_refused() -> None:
-    async def story(rig: Rig, url: str, _: Access) -> None:
+    async def scenario(harness: Harness, url: str, _: Access) -> None:
         base = url.rpartition("/run/")[0]
         for path in ("", "/api/v1/pods", "/run/", "/run//api/v1/pods", "/run/x/api/v1/pods"):
-            async with rig.session.get(base + path) as answer:
+            async with harness.session.get(base + path) as answer:
                 assert answer.status == 403, path
-        with rig.proxy.grant(Access()) as other:
+        with harness.proxy.grant(Access()) as other:
             assert other != url
-        async with rig.session.get(f"{other}/api/v1/pods") as answer:
+        async with harness.session.get(f"{other}/api/v1/pods") as answer:
             assert answer.status == 403
-        assert rig.seen == []
+        assert harness.seen == []
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize(
@@ -116,24 +116,24 @@ def test_a_path_without_the_token_of_a_run_is_refused() -> None:
 def test_only_plain_paths_of_the_api_are_forwarded(path: str) -> None:
     from yarl import URL
 
-    async def story(rig: Rig, url: str, _: Access) -> None:
-        async with rig.session.get(URL(url + path, encoded=True)) as answer:
+    async def scenario(harness: Harness, url: str, _: Access) -> None:
+        async with harness.session.get(URL(url + path, encoded=True)) as answer:
             assert answer.status == 403
-        assert rig.seen == []
+        assert harness.seen == []
 
-    run(story)
+    run(scenario)
 
 
 def test_a_refused_request_has_the_reason() -> None:
-    async def story(rig: Rig, url: str, _: Access) -> None:
-        async with rig.session.put(f"{url}/api/v1/pods/a", json={}) as answer:
+    async def scenario(harness: Harness, url: str, _: Access) -> None:
+        async with harness.session.put(f"{url}/api/v1/pods/a", json={}) as answer:
             found = await answer.json()
         assert (answer.status, found["kind"], found["message"]) == (403, "Status", "not this one")
-        async with rig.session.options(f"{url}/api/v1/pods") as answer:
+        async with harness.session.options(f"{url}/api/v1/pods") as answer:
             assert answer.status == 403
         upgrade = {"Upgrade": "SPDY/3.1", "Connection": "Upgrade"}
-        async with rig.session.post(f"{url}/api/v1/pods/a/exec", headers=upgrade) as answer:
+        async with harness.session.post(f"{url}/api/v1/pods/a/exec", headers=upgrade) as answer:
             assert answer.status == 501
-        assert rig.seen == []
+        assert harness.seen == []
 
-    run(story)
+    run(scenario)

@@ -60,7 +60,7 @@ async def put(target: Any, content: bytes, *, tag: str = "", subject: Any = None
     return descriptor
 
 
-async def furnish(target: Any) -> dict[str, Descriptor]:
+async def push_images(target: Any) -> dict[str, Descriptor]:
     """An image with manifests that refer to it, directly and indirectly."""
     await transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, tag="v1")
     root = IMAGE.descriptor
@@ -161,7 +161,7 @@ def test_all_referrers_of_an_image_are_copied_from_registry_to_layout_and_back(
             opened(registry.host, "attached/one") as first,
             opened(registry.host, "attached/two") as second,
         ):
-            made = await furnish(first)
+            made = await push_images(first)
             expected = {one.digest for one in made.values()}
             assert await digests(first) == expected
             for source, target in ((first, layout), (layout, second)):
@@ -185,7 +185,7 @@ def test_the_referrers_api_is_used_if_a_registry_has_it(registry: RegistryServer
     async def work() -> None:
         modern = ModernRegistry(registry.host)
         async with serving(modern) as host, opened(host, "attached/modern") as store:
-            made = await furnish(store)
+            made = await push_images(store)
             for number in range(5):
                 extra = await put(store, b"%d" % number, subject=IMAGE.descriptor)
                 made[str(number)] = extra
@@ -231,7 +231,7 @@ def test_more_referrers_than_an_image_can_have_are_refused(
 
     async def work() -> None:
         layout = Layout(tmp_path / "oci")
-        await furnish(layout)
+        await push_images(layout)
         with pytest.raises(InputError, match="more than 2"):
             await digests(layout)
 

@@ -60,7 +60,7 @@ def response(status: int, **headers: str) -> Callable[[Any], Any]:
     return answer
 
 
-def guarded(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def token_registry(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Require a password for `inner`."""
 
     def answer(request: Any) -> Any:
@@ -95,8 +95,8 @@ def test_storage_that_asks_for_a_password_gets_none(scheme: str) -> None:
 
     def prepare(elsewhere: str, _: str) -> None:
         realm = f'{scheme} realm="http://{elsewhere}/token",service="s"'
-        registry.answers["GET", "/v2/"] = guarded(response(200))
-        registry.answers["GET", str(BLOB.digest)] = guarded(
+        registry.answers["GET", "/v2/"] = token_registry(response(200))
+        registry.answers["GET", str(BLOB.digest)] = token_registry(
             response(307, Location=f"http://{elsewhere}/data")
         )
         storage.answers["GET", "/data"] = response(401, WWW_Authenticate=realm)
@@ -166,8 +166,8 @@ def test_an_upload_to_another_host_has_no_password() -> None:
     registry, other = Host(), Host()
 
     def prepare(elsewhere: str, _: str) -> None:
-        registry.answers["GET", "/v2/"] = guarded(response(200))
-        registry.answers["POST", "/uploads/"] = guarded(
+        registry.answers["GET", "/v2/"] = token_registry(response(200))
+        registry.answers["POST", "/uploads/"] = token_registry(
             response(202, Location=f"http://{elsewhere}/up?a=b")
         )
         other.answers["PUT", "/up"] = response(201)
@@ -184,8 +184,8 @@ def test_the_host_of_an_upload_does_not_choose_the_path_in_the_registry() -> Non
     registry, other = Host(), Host()
 
     def prepare(elsewhere: str, host: str) -> None:
-        registry.answers["GET", "/v2/"] = guarded(response(200))
-        registry.answers["POST", "/uploads/"] = guarded(
+        registry.answers["GET", "/v2/"] = token_registry(response(200))
+        registry.answers["POST", "/uploads/"] = token_registry(
             response(202, Location=f"http://{elsewhere}/up")
         )
         other.answers["PATCH", "/up"] = response(

@@ -38,7 +38,7 @@ def say(type_: str, **data: Any) -> None:
     print(json.dumps(line), flush=True)  # noqa: T201 - what is read
 
 
-def play(spec: dict[str, Any], namespace: str) -> str:
+def run_scenario(spec: dict[str, Any], namespace: str) -> str:
     """Return the message of a failure, or an empty string."""
     if spec.get("hang"):
         # Its own child survives, unless the session ends.
@@ -87,7 +87,7 @@ def main() -> None:
     (FOLDER.parent / "variables").write_text(json.dumps(variables))
     spec = variables["_demo_example_com_cache_spec"]
     say("playbook_on_start", playbook="x")
-    message = play(spec, variables["ansible_operator_meta"]["namespace"])
+    message = run_scenario(spec, variables["ansible_operator_meta"]["namespace"])
     failed = int(bool(message))
     if message:
         say("runner_on_failed", task="it", task_action="fail", res={"msg": message})

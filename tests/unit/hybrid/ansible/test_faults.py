@@ -51,7 +51,7 @@ LIMIT = 300.0  # seconds; a busy machine needs time
 
 
 @dataclass(eq=False)
-class Rig:
+class Harness:
     """The double, a client of it, and the proxy between it and the operator."""
 
     folder: Path
@@ -124,14 +124,14 @@ class Rig:
 
 
 @contextlib.asynccontextmanager
-async def rig(folder: Path, runner: str = runners.NAMES[0]) -> AsyncIterator[Rig]:
+async def harness(folder: Path, runner: str = runners.NAMES[0]) -> AsyncIterator[Harness]:
     def plan(_: str, __: str) -> Fault | None:
         return Fault.CUT_BEFORE if made.is_away else None
 
     async with ApiServer.of(RESOURCES).serving() as server:
         async with FaultProxy(upstream=server.url, plan=plan) as proxy:
             async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
-                made = Rig(folder, Client(cluster, None, field_manager="test"), proxy, runner)
+                made = Harness(folder, Client(cluster, None, field_manager="test"), proxy, runner)
                 yield made
 
 
@@ -139,8 +139,8 @@ async def rig(folder: Path, runner: str = runners.NAMES[0]) -> AsyncIterator[Rig
 def test_two_hundred_objects_have_one_run_each_with_four_at_a_time(
     tmp_path: Path, runner: str
 ) -> None:
-    async def story() -> None:
-        async with rig(tmp_path, runner) as found:
+    async def scenario() -> None:
+        async with harness(tmp_path, runner) as found:
             names = [f"one-{number}" for number in range(200)]
             for name in names:
                 await found.create(name)
@@ -169,15 +169,15 @@ def test_two_hundred_objects_have_one_run_each_with_four_at_a_time(
                 ["", *(f"{word} {name}" for word in ("start", "end") for name in names)]
             )
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @both
 def test_an_api_server_that_stops_during_a_run_causes_one_more_run(
     tmp_path: Path, runner: str
 ) -> None:
-    async def story() -> None:
-        async with rig(tmp_path, runner) as found:
+    async def scenario() -> None:
+        async with harness(tmp_path, runner) as found:
             go = tmp_path / "go"
             await found.create("one", config="made", wait=str(go))
             async with found.operator(FAKE):
@@ -197,12 +197,12 @@ def test_an_api_server_that_stops_during_a_run_causes_one_more_run(
                 assert await found.config("made") is not None
                 assert len(calls.read_text().splitlines()) >= 2
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_run_that_its_operator_left_cannot_reach_the_cluster(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with rig(tmp_path) as found:
+    async def scenario() -> None:
+        async with harness(tmp_path) as found:
             go = tmp_path / "go"
             (tmp_path / "play.yml").write_text("[]\n")
             (tmp_path / "watches.yaml").write_text(
@@ -258,13 +258,13 @@ def test_a_run_that_its_operator_left_cannot_reach_the_cluster(tmp_path: Path) -
                 operator.send_signal(signal.SIGTERM)
                 await operator.wait()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @both
 def test_a_deleted_object_of_a_run_is_not_reconciled_again(tmp_path: Path, runner: str) -> None:
-    async def story() -> None:
-        async with rig(tmp_path, runner) as found:
+    async def scenario() -> None:
+        async with harness(tmp_path, runner) as found:
             go = tmp_path / "go"
             await found.create("one", config="made", wait=str(go))
             async with found.operator(FAKE):
@@ -281,4 +281,4 @@ def test_a_deleted_object_of_a_run_is_not_reconciled_again(tmp_path: Path, runne
                 await until(done, seconds=LIMIT)
                 assert found.errors() == 0
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -94,7 +94,7 @@ def test_an_invalid_condition_is_reported(condition: dict[str, Any], said: str) 
 
 
 @dataclass(eq=False)
-class Rig:
+class Harness:
     folder: Path
     client: Client
 
@@ -125,7 +125,7 @@ class Rig:
         return (await self.client.require(CACHE, Request("one", "ns"))).get("status")
 
 
-def run(folder: Path, test: Callable[[Rig], Awaitable[None]]) -> None:
+def run(folder: Path, test: Callable[[Harness], Awaitable[None]]) -> None:
     async def whole() -> None:
         async with ApiServer.of(RESOURCES).serving() as server:
             config = {
@@ -143,7 +143,7 @@ def run(folder: Path, test: Callable[[Rig], Awaitable[None]]) -> None:
                         "metadata": {"name": "one", "namespace": "ns"},
                     }
                 )
-                await test(Rig(folder, client))
+                await test(Harness(folder, client))
 
     asyncio.run(whole())
 
@@ -153,39 +153,41 @@ CACHE_ONE = {"api_version": CACHE.api_version, "kind": "Cache", "name": "one", "
 
 @needs_ansible
 def test_a_play_writes_the_status_once(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(harness: Harness) -> None:
         wanted = CACHE_ONE | {
             "status": {"nodes": ["a"]},
             "conditions": [{"type": "Ready", "status": "True", "reason": "There"}],
         }
-        shown = await rig.module("k8s_status", "--check", **wanted)
-        assert (shown["changed"], await rig.status()) == (True, None)
-        assert (await rig.module("k8s_status", **wanted))["changed"] is True
-        status = await rig.status()
+        shown = await harness.module("k8s_status", "--check", **wanted)
+        assert (shown["changed"], await harness.status()) == (True, None)
+        assert (await harness.module("k8s_status", **wanted))["changed"] is True
+        status = await harness.status()
         assert (status["nodes"], status["conditions"][0]["type"]) == (["a"], "Ready")
-        assert (await rig.module("k8s_status", **wanted))["changed"] is False
-        assert await rig.status() == status
+        assert (await harness.module("k8s_status", **wanted))["changed"] is False
+        assert await harness.status() == status
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 @needs_ansible
 def test_errors_of_a_status_are_those_of_the_task(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        gone = await rig.module("k8s_status", **{**CACHE_ONE, "name": "gone"}, status={"a": 1})
+    async def scenario(harness: Harness) -> None:
+        gone = await harness.module("k8s_status", **{**CACHE_ONE, "name": "gone"}, status={"a": 1})
         assert gone["status"] == 404
-        other = await rig.module("k8s_status", **{**CACHE_ONE, "kind": "Other"}, status={"a": 1})
+        other = await harness.module(
+            "k8s_status", **{**CACHE_ONE, "kind": "Other"}, status={"a": 1}
+        )
         assert "no kind `Other`" in other["msg"]
         wrong = [{"type": "Ready", "status": "x"}]
-        found = await rig.module("k8s_status", **CACHE_ONE, conditions=wrong)
+        found = await harness.module("k8s_status", **CACHE_ONE, conditions=wrong)
         assert "must be True, False or Unknown" in found["msg"]
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 @needs_ansible
 def test_an_event_is_counted_and_its_time_is_returned(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(harness: Harness) -> None:
         event = {
             "name": "started",
             "namespace": "ns",
@@ -193,11 +195,11 @@ def test_an_event_is_counted_and_its_time_is_returned(tmp_path: Path) -> None:
             "reason": "Started",
             "involvedObject": {"kind": "Cache", "name": "one"},
         }
-        await rig.module("k8s_event", **event)
-        await rig.module("k8s_event", **event)
-        (found,) = await rig.client.list(EVENT, namespace="ns")
+        await harness.module("k8s_event", **event)
+        await harness.module("k8s_event", **event)
+        (found,) = await harness.client.list(EVENT, namespace="ns")
         assert (found["count"], found["type"], found["reason"]) == (2, "Normal", "Started")
-        assert (await rig.module("requeue_after", time="1h30m"))["period"] == "1h30m"
-        assert "must be a time" in (await rig.module("requeue_after", time="soon"))["msg"]
+        assert (await harness.module("requeue_after", time="1h30m"))["period"] == "1h30m"
+        assert "must be a time" in (await harness.module("requeue_after", time="soon"))["msg"]
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)

@@ -87,7 +87,7 @@ def test_the_server_answers_what_it_could_not_accept() -> None:
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
 
-    async def story() -> None:
+    async def scenario() -> None:
         metrics = PlayMetrics(Registry())
         inbox = JsonInbox("metrics", 0, "/metrics", metrics.take)
         task = asyncio.create_task(inbox.run())
@@ -101,4 +101,4 @@ def test_the_server_answers_what_it_could_not_accept() -> None:
         await JsonInbox("metrics", inbox.port, "/metrics", metrics.take).run()
         task.cancel()
 
-    asyncio.run(story())
+    asyncio.run(scenario())

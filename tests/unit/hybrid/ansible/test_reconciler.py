@@ -47,7 +47,7 @@ END = AnsibleFinalizer(name="demo.example.com/end", variables={"state": "absent"
 
 
 @dataclass(eq=False)
-class Rig:
+class Harness:
     reconciler: AnsibleReconciler
     client: Client
     folder: Path
@@ -86,7 +86,7 @@ class Rig:
         self.reconciler.watch = replace(self.reconciler.watch, **watch)
 
 
-Start = Callable[[Path, Callable[[Rig], Awaitable[None]]], None]
+Start = Callable[[Path, Callable[[Harness], Awaitable[None]]], None]
 
 
 @pytest.fixture(params=runners.NAMES)
@@ -94,7 +94,7 @@ def run(request: pytest.FixtureRequest) -> Start:
     return lambda folder, test: start(request.param, folder, test)
 
 
-def start(name: str, folder: Path, test: Callable[[Rig], Awaitable[None]]) -> None:
+def start(name: str, folder: Path, test: Callable[[Harness], Awaitable[None]]) -> None:
     async def whole() -> None:
         async with ApiServer.of(RESOURCES).serving() as server:
             config = ClusterConfig(server=server.url)
@@ -118,14 +118,14 @@ def start(name: str, folder: Path, test: Callable[[Rig], Awaitable[None]]) -> No
                     now=lambda: "2026-01-01T00:00:00Z",
                     clock=lambda: float(next(times)),
                 )
-                rig = Rig(reconciler, client, folder)
+                harness = Harness(reconciler, client, folder)
 
                 async def watch(gvk: GVK) -> None:
-                    rig.watched.append(gvk)
+                    harness.watched.append(gvk)
 
                 reconciler.watch_kind = watch
                 try:
-                    await test(rig)
+                    await test(harness)
                 finally:
                     serving.cancel()
                     reconciler.runner.close()
@@ -134,25 +134,27 @@ def start(name: str, folder: Path, test: Callable[[Rig], Awaitable[None]]) -> No
 
 
 def test_a_run_creates_the_dependents_of_the_object(run: Start, tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(harness: Harness) -> None:
         seen: list[tuple[bool, float]] = []
-        rig.reconciler.observe = lambda ok, seconds: seen.append((ok, seconds))
-        rig.change(variables={"size": 5})
-        await rig.create(config="made", clusterIP="x", size=3, ansiblePythonInterpreter="/bin/sh")
-        result = await rig.reconciler.reconcile(ONE)
+        harness.reconciler.observe = lambda ok, seconds: seen.append((ok, seconds))
+        harness.change(variables={"size": 5})
+        await harness.create(
+            config="made", clusterIP="x", size=3, ansiblePythonInterpreter="/bin/sh"
+        )
+        result = await harness.reconciler.reconcile(ONE)
         assert result.requeue_after == 600
-        assert await rig.conditions() == {
+        assert await harness.conditions() == {
             "Running": ("True", "Successful", "Awaiting next reconciliation"),
             "Successful": ("True", "Successful", "Last reconciliation succeeded"),
             "Failure": ("False", "", ""),
         }
-        owner = await rig.client.require(CACHE, ONE)
-        made = await rig.client.require(CONFIG, Request("made", "ns"))
+        owner = await harness.client.require(CACHE, ONE)
+        made = await harness.client.require(CONFIG, Request("made", "ns"))
         assert [one["uid"] for one in made["metadata"]["ownerReferences"]] == [
             owner["metadata"]["uid"]
         ]
-        assert rig.watched == [CONFIG]
-        variables = json.loads(rig.left("variables"))
+        assert harness.watched == [CONFIG]
+        variables = json.loads(harness.left("variables"))
         assert (variables["size"], variables["cluster_ip"]) == (5, "x")
         assert "ansible_python_interpreter" not in variables
         assert seen == [(True, 1.0)]
@@ -162,158 +164,160 @@ def test_a_run_creates_the_dependents_of_the_object(run: Start, tmp_path: Path) 
         assert not (folder / "kubeconfig").exists()
         assert folder.stat().st_mode & 0o777 == 0o700
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_failure_is_in_the_status_without_secrets(
     run: Start, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create_secret()
-        await rig.create(fail="broken", secret="hidden")
+    async def scenario(harness: Harness) -> None:
+        await harness.create_secret()
+        await harness.create(fail="broken", secret="hidden")
         with caplog.at_level(logging.INFO), pytest.raises(FailedRunError, match=r"broken: \*\*\*"):
-            await rig.reconciler.reconcile(ONE)
-        found = await rig.conditions()
+            await harness.reconciler.reconcile(ONE)
+        found = await harness.conditions()
         assert found["Failure"] == ("True", "Failed", "broken: ***")
         assert found["Running"] == ("False", "", "")
         logged = str([record.__dict__ for record in caplog.records])
         assert "***" in logged
         assert "aGlkZGVuLXdvcmQ" not in logged
-        assert rig.left("one/artifacts/1/stdout") == '{"password": "***"}'
+        assert harness.left("one/artifacts/1/stdout") == '{"password": "***"}'
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_the_whole_output_is_logged_on_request_without_secrets(
     run: Start, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create_secret()
-        await rig.create(secret="hidden")
-        settings = replace(rig.reconciler.settings, log_events="nothing", logs_output=True)
-        rig.reconciler.settings = settings
+    async def scenario(harness: Harness) -> None:
+        await harness.create_secret()
+        await harness.create(secret="hidden")
+        settings = replace(harness.reconciler.settings, log_events="nothing", logs_output=True)
+        harness.reconciler.settings = settings
         with caplog.at_level(logging.INFO):
-            await rig.reconciler.reconcile(ONE)
+            await harness.reconciler.reconcile(ONE)
         (record,) = [one for one in caplog.records if one.message == "output of a run"]
         assert record.__dict__["output"] == "read ***"
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_run_that_stalls_or_is_killed_is_a_failure(run: Start, tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create(hang=60)
-        rig.change(timeout=5)
+    async def scenario(harness: Harness) -> None:
+        await harness.create(hang=60)
+        harness.change(timeout=5)
         with pytest.raises(FailedRunError, match=r"ended after 5 s"):
-            await rig.reconciler.reconcile(ONE)
-        await asyncio.to_thread(wait_for_end, int(rig.left("child")))
-        owner = await rig.client.require(CACHE, ONE)
-        await rig.client.patch(owner, {**owner, "spec": {"die": True}})
-        rig.change(timeout=120)
+            await harness.reconciler.reconcile(ONE)
+        await asyncio.to_thread(wait_for_end, int(harness.left("child")))
+        owner = await harness.client.require(CACHE, ONE)
+        await harness.client.patch(owner, {**owner, "spec": {"die": True}})
+        harness.change(timeout=120)
         with pytest.raises(FailedRunError, match="signal SIGKILL"):
-            await rig.reconciler.reconcile(ONE)
-        assert (await rig.conditions())["Failure"][:2] == ("True", "Failed")
+            await harness.reconciler.reconcile(ONE)
+        assert (await harness.conditions())["Failure"][:2] == ("True", "Failed")
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_the_finalizer_is_removed_after_a_successful_run(run: Start, tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        rig.change(finalizer=END)
-        await rig.create()
-        await rig.reconciler.reconcile(ONE)
-        owner = await rig.client.require(CACHE, ONE)
+    async def scenario(harness: Harness) -> None:
+        harness.change(finalizer=END)
+        await harness.create()
+        await harness.reconciler.reconcile(ONE)
+        owner = await harness.client.require(CACHE, ONE)
         assert owner["metadata"]["finalizers"] == [END.name]
-        assert "state" not in json.loads(rig.left("variables"))
-        await rig.client.patch(owner, {**owner, "spec": {"fail": "not yet"}})
-        await rig.client.delete(CACHE, ONE)
+        assert "state" not in json.loads(harness.left("variables"))
+        await harness.client.patch(owner, {**owner, "spec": {"fail": "not yet"}})
+        await harness.client.delete(CACHE, ONE)
         with pytest.raises(FailedRunError):
-            await rig.reconciler.reconcile(ONE)
-        assert json.loads(rig.left("variables"))["state"] == "absent"
-        owner = await rig.client.require(CACHE, ONE)
-        await rig.client.patch(owner, {**owner, "spec": {}})
-        await rig.reconciler.reconcile(ONE)
-        assert await rig.client.get(CACHE, ONE) is None
+            await harness.reconciler.reconcile(ONE)
+        assert json.loads(harness.left("variables"))["state"] == "absent"
+        owner = await harness.client.require(CACHE, ONE)
+        await harness.client.patch(owner, {**owner, "spec": {}})
+        await harness.reconciler.reconcile(ONE)
+        assert await harness.client.get(CACHE, ONE) is None
         assert not (tmp_path / "runs/demo.example.com/v1/Cache/ns/one").exists()
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_run_whose_object_was_deleted_in_the_meantime_has_not_failed(
     run: Start, tmp_path: Path
 ) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create(wait=str(tmp_path / "go"), fail="it is not there")
-        reconciling = asyncio.create_task(rig.reconciler.reconcile(ONE))
+    async def scenario(harness: Harness) -> None:
+        await harness.create(wait=str(tmp_path / "go"), fail="it is not there")
+        reconciling = asyncio.create_task(harness.reconciler.reconcile(ONE))
         waits = tmp_path / "runs/demo.example.com/v1/Cache/ns/waits"
         await until(waits.exists, seconds=120)
-        await rig.client.delete(CACHE, ONE)
+        await harness.client.delete(CACHE, ONE)
         (tmp_path / "go").touch()
         assert await reconciling == Result()
         assert not (tmp_path / "runs/demo.example.com/v1/Cache/ns/one").exists()
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_annotations_and_the_play_decide_when_the_next_run_is(run: Start, tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(harness: Harness) -> None:
         prefix = "ansible.sdk.operatorframework.io"
-        await rig.create({f"{prefix}/reconcile-period": "1m", f"{prefix}/verbosity": "4"}, again="")
-        assert (await rig.reconciler.reconcile(ONE)).requeue_after == 60
-        assert "-vvvv" in rig.left("calls")
-        owner = await rig.client.require(CACHE, ONE)
-        await rig.client.patch(owner, {**owner, "spec": {"again": "7s"}})
-        assert (await rig.reconciler.reconcile(ONE)).requeue_after == 7
+        await harness.create(
+            {f"{prefix}/reconcile-period": "1m", f"{prefix}/verbosity": "4"}, again=""
+        )
+        assert (await harness.reconciler.reconcile(ONE)).requeue_after == 60
+        assert "-vvvv" in harness.left("calls")
+        owner = await harness.client.require(CACHE, ONE)
+        await harness.client.patch(owner, {**owner, "spec": {"again": "7s"}})
+        assert (await harness.reconciler.reconcile(ONE)).requeue_after == 7
         metadata = {**owner["metadata"], "annotations": {f"{prefix}/reconcile-period": "soon"}}
-        await rig.client.patch(owner, {**owner, "metadata": metadata})
+        await harness.client.patch(owner, {**owner, "metadata": metadata})
         with pytest.raises(FailedRunError, match="`soon` is not a duration"):
-            await rig.reconciler.reconcile(ONE)
-        assert "`soon`" in (await rig.conditions())["Failure"][2]
+            await harness.reconciler.reconcile(ONE)
+        assert "`soon`" in (await harness.conditions())["Failure"][2]
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_the_play_alone_can_write_the_status(run: Start, tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        rig.change(manages_status=False)
-        await rig.create(fail="broken")
+    async def scenario(harness: Harness) -> None:
+        harness.change(manages_status=False)
+        await harness.create(fail="broken")
         with pytest.raises(FailedRunError):
-            await rig.reconciler.reconcile(ONE)
-        assert await rig.conditions() == {}
+            await harness.reconciler.reconcile(ONE)
+        assert await harness.conditions() == {}
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_objects_that_are_not_selected_are_ignored(run: Start, tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        rig.change(selector=LabelSelector.parse("a=b"))
-        await rig.create()
-        await rig.reconciler.reconcile(ONE)
-        assert await rig.conditions() == {}
+    async def scenario(harness: Harness) -> None:
+        harness.change(selector=LabelSelector.parse("a=b"))
+        await harness.create()
+        await harness.reconciler.reconcile(ONE)
+        assert await harness.conditions() == {}
         assert not (tmp_path / "runs").exists()
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_check_mode_writes_nothing(run: Start, tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create(config="made")
-        (line,) = await rig.reconciler.differences(ONE)
+    async def scenario(harness: Harness) -> None:
+        await harness.create(config="made")
+        (line,) = await harness.reconciler.differences(ONE)
         assert line == "error: 403: check mode writes nothing without `dryRun=All`"
-        assert await rig.client.get(CONFIG, Request("made", "ns")) is None
-        assert await rig.conditions() == {}
+        assert await harness.client.get(CONFIG, Request("made", "ns")) is None
+        assert await harness.conditions() == {}
         # ansible-runner reads them from a file.
         place = tmp_path / "runs/demo.example.com/v1/Cache/ns/one/env/cmdline"
-        words = place.read_text() if place.exists() else rig.left("calls")
+        words = place.read_text() if place.exists() else harness.left("calls")
         assert "--check --diff" in words
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_cancelled_pass_ends_its_run(run: Start, tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.create(hang=60)
-        task = asyncio.create_task(rig.reconciler.reconcile(ONE))
+    async def scenario(harness: Harness) -> None:
+        await harness.create(hang=60)
+        task = asyncio.create_task(harness.reconciler.reconcile(ONE))
         place = tmp_path / "runs/demo.example.com/v1/Cache/ns/child"
         async with asyncio.timeout(20):
             while not (place.exists() and place.read_text()):  # noqa: ASYNC110 - another process
@@ -323,25 +327,25 @@ def test_a_cancelled_pass_ends_its_run(run: Start, tmp_path: Path) -> None:
             await task
         await asyncio.to_thread(wait_for_end, int(place.read_text()))
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_run_without_a_directory_for_its_files_is_a_failure(run: Start, tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(harness: Harness) -> None:
         (tmp_path / "file").touch()
-        rig.reconciler.settings = replace(
-            rig.reconciler.settings, folder=tmp_path / "file" / "home" / "runs"
+        harness.reconciler.settings = replace(
+            harness.reconciler.settings, folder=tmp_path / "file" / "home" / "runs"
         )
-        await rig.create()
+        await harness.create()
         with pytest.raises(FailedRunError, match="cannot write the files of the run"):
-            await rig.reconciler.reconcile(ONE)
-        assert await rig.conditions() == {
+            await harness.reconciler.reconcile(ONE)
+        assert await harness.conditions() == {
             "Running": ("False", "", ""),
             "Successful": ("False", "", ""),
             "Failure": ("True", "Failed", "cannot write the files of the run: not a directory"),
         }
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_an_object_that_is_nested_too_deeply_is_a_failure(
@@ -356,13 +360,13 @@ def test_an_object_that_is_nested_too_deeply_is_a_failure(
         run_variables, "files", lambda _, *rest, **named: written({"a": deep}, *rest, **named)
     )
 
-    async def story(rig: Rig) -> None:
-        await rig.create()
+    async def scenario(harness: Harness) -> None:
+        await harness.create()
         with pytest.raises(FailedRunError, match="nested too deeply"):
-            await rig.reconciler.reconcile(ONE)
-        assert (await rig.conditions())["Failure"][:2] == ("True", "Failed")
+            await harness.reconciler.reconcile(ONE)
+        assert (await harness.conditions())["Failure"][:2] == ("True", "Failed")
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_the_kept_files_of_a_run_are_masked_in_parts(

@@ -43,7 +43,7 @@ FAKE = Path(__file__).parent / "fake_helm.py"
 
 
 @dataclass(eq=False)
-class Rig:
+class Harness:
     reconciler: HelmReconciler
     client: Client
     server: ApiServer
@@ -79,7 +79,7 @@ def owner(**spec: Any) -> Manifest:
 
 
 def run(
-    folder: Path, test: Callable[[Rig], Awaitable[None]], selector: LabelSelector | None = None
+    folder: Path, test: Callable[[Harness], Awaitable[None]], selector: LabelSelector | None = None
 ) -> None:
     async def whole() -> None:
         chart = folder / "chart"
@@ -88,7 +88,7 @@ def run(
         program = folder / "helm"
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE}" "$@"\n')
         program.chmod(0o700)
-        rigs: list[Rig] = []
+        rigs: list[Harness] = []
 
         def plan(_: str, __: str) -> Fault | None:
             return Fault.CUT_BEFORE if rigs and rigs[0].is_away else None
@@ -120,189 +120,191 @@ def run(
                     failures=Failures(lambda: times[0]),
                     now=lambda: "2026-01-01T00:00:00Z",
                 )
-                rigs.append(Rig(reconciler, client, server, folder / "calls", times))
+                rigs.append(Harness(reconciler, client, server, folder / "calls", times))
                 await test(rigs[0])
 
     asyncio.run(whole())
 
 
 def test_one_release_is_installed_upgraded_and_uninstalled(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.client.create(owner(size="1"))
-        assert await rig.reconciler.differences(ONE) == [
+    async def scenario(harness: Harness) -> None:
+        await harness.client.create(owner(size="1"))
+        assert await harness.reconciler.differences(ONE) == [
             "install the release",
             "  ConfigMap one",
         ]
-        assert rig.calls() == ["install one dry"]
-        assert (await rig.reconciler.reconcile(ONE)).requeue_after == 60
-        assert rig.calls() == ["install one"]
-        assert await rig.conditions() == [
+        assert harness.calls() == ["install one dry"]
+        assert (await harness.reconciler.reconcile(ONE)).requeue_after == 60
+        assert harness.calls() == ["install one"]
+        assert await harness.conditions() == [
             ("Initialized", "True", ""),
             ("Deployed", "True", "InstallSuccessful"),
         ]
-        found = await rig.client.require(CACHE, ONE)
+        found = await harness.client.require(CACHE, ONE)
         assert found["metadata"]["finalizers"] == [FINALIZER]
-        config = await rig.client.require(CONFIG, ONE)
+        config = await harness.client.require(CONFIG, ONE)
         assert config["metadata"]["ownerReferences"][0]["uid"] == found["metadata"]["uid"]
 
         # A pass without a change does not run helm and only writes dry runs.
-        await rig.reconciler.reconcile(ONE)
-        before = len(rig.server.writes())
-        await rig.reconciler.reconcile(ONE)
-        assert rig.calls() == []
-        assert rig.server.writes()[before:] == [("PATCH", "/api/v1/namespaces/ns/configmaps/one")]
+        await harness.reconciler.reconcile(ONE)
+        before = len(harness.server.writes())
+        await harness.reconciler.reconcile(ONE)
+        assert harness.calls() == []
+        assert harness.server.writes()[before:] == [
+            ("PATCH", "/api/v1/namespaces/ns/configmaps/one")
+        ]
 
-        await rig.client.patch(config, {**config, "data": {"size": "9"}})
-        assert await rig.reconciler.differences(ONE) == [
+        await harness.client.patch(config, {**config, "data": {"size": "9"}})
+        assert await harness.reconciler.differences(ONE) == [
             "change ConfigMap one: replace /data/size: '1'"
         ]
-        await rig.reconciler.reconcile(ONE)
-        assert (await rig.client.require(CONFIG, ONE))["data"] == {"size": "1"}
+        await harness.reconciler.reconcile(ONE)
+        assert (await harness.client.require(CONFIG, ONE))["data"] == {"size": "1"}
 
-        await rig.change(size="2")
-        shown = await rig.reconciler.differences(ONE)
+        await harness.change(size="2")
+        shown = await harness.reconciler.differences(ONE)
         assert shown[0] == "upgrade the release"
-        assert rig.calls() == ["upgrade one dry"]
-        await rig.reconciler.reconcile(ONE)
-        assert rig.calls() == ["upgrade one"]
-        assert ("Deployed", "True", "UpgradeSuccessful") in await rig.conditions()
+        assert harness.calls() == ["upgrade one dry"]
+        await harness.reconciler.reconcile(ONE)
+        assert harness.calls() == ["upgrade one"]
+        assert ("Deployed", "True", "UpgradeSuccessful") in await harness.conditions()
 
-        await rig.client.delete(CACHE, ONE)
-        assert await rig.reconciler.differences(ONE) == ["uninstall the release"]
-        await rig.reconciler.reconcile(ONE)
-        assert rig.calls() == ["uninstall one"]
-        assert await rig.client.get(CACHE, ONE) is None
+        await harness.client.delete(CACHE, ONE)
+        assert await harness.reconciler.differences(ONE) == ["uninstall the release"]
+        await harness.reconciler.reconcile(ONE)
+        assert harness.calls() == ["uninstall one"]
+        assert await harness.client.get(CACHE, ONE) is None
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_an_upgrade_whose_rollback_fails_too_shows_both_reasons(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.client.create(owner(size="1"))
-        await rig.reconciler.reconcile(ONE)
-        rig.calls()
-        await rig.change(size="stuck")
-        await rig.reconciler.reconcile(ONE)
-        assert rig.calls() == ["upgrade one", "rollback one", "upgrade one dry"]
-        found = await rig.client.require(CACHE, ONE)
+    async def scenario(harness: Harness) -> None:
+        await harness.client.create(owner(size="1"))
+        await harness.reconciler.reconcile(ONE)
+        harness.calls()
+        await harness.change(size="stuck")
+        await harness.reconciler.reconcile(ONE)
+        assert harness.calls() == ["upgrade one", "rollback one", "upgrade one dry"]
+        found = await harness.client.require(CACHE, ONE)
         assert found["status"]["conditions"][-1]["message"] == (
             "UPGRADE FAILED: the object is immutable\nrollback: the revision cannot be restored"
         )
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_failed_spec_waits_and_another_one_does_not(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.client.create(owner(size="broken"))
-        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
-        assert ("ReleaseFailed", "True", "InstallError") in await rig.conditions()
-        found = await rig.client.require(CACHE, ONE)
+    async def scenario(harness: Harness) -> None:
+        await harness.client.create(owner(size="broken"))
+        assert (await harness.reconciler.reconcile(ONE)).requeue_after == FIRST
+        assert ("ReleaseFailed", "True", "InstallError") in await harness.conditions()
+        found = await harness.client.require(CACHE, ONE)
         assert found["status"]["conditions"][-1]["message"] == "UPGRADE FAILED: the size is broken"
-        rig.calls()
-        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
-        assert rig.calls() == []
-        rig.times[0] += FIRST
-        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST * 2
+        harness.calls()
+        assert (await harness.reconciler.reconcile(ONE)).requeue_after == FIRST
+        assert harness.calls() == []
+        harness.times[0] += FIRST
+        assert (await harness.reconciler.reconcile(ONE)).requeue_after == FIRST * 2
         # The rendered manifest shows which values of an error are secret.
-        assert rig.calls() == ["install one", "install one dry"]
-        await rig.change(size="1")
-        await rig.reconciler.reconcile(ONE)
-        assert await rig.conditions() == [
+        assert harness.calls() == ["install one", "install one dry"]
+        await harness.change(size="1")
+        await harness.reconciler.reconcile(ONE)
+        assert await harness.conditions() == [
             ("Initialized", "True", ""),
             ("Deployed", "True", "InstallSuccessful"),
         ]
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_an_object_that_the_selector_excludes_is_not_changed(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.client.create(owner(size="1"))
-        await rig.reconciler.reconcile(ONE)
-        assert await rig.reconciler.differences(ONE) == []
-        assert rig.calls() == []
-        assert "finalizers" not in (await rig.client.require(CACHE, ONE))["metadata"]
+    async def scenario(harness: Harness) -> None:
+        await harness.client.create(owner(size="1"))
+        await harness.reconciler.reconcile(ONE)
+        assert await harness.reconciler.differences(ONE) == []
+        assert harness.calls() == []
+        assert "finalizers" not in (await harness.client.require(CACHE, ONE))["metadata"]
 
-    run(tmp_path, story, LabelSelector.parse({"tier": "db"}))
+    run(tmp_path, scenario, LabelSelector.parse({"tier": "db"}))
 
 
 def test_a_release_of_another_chart_is_refused(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.client.create(owner(size="1"))
-        await rig.reconciler.reconcile(ONE)
-        rig.reconciler.chart = helm.ChartSource(path=tmp_path, name="other", digest="d")
+    async def scenario(harness: Harness) -> None:
+        await harness.client.create(owner(size="1"))
+        await harness.reconciler.reconcile(ONE)
+        harness.reconciler.chart = helm.ChartSource(path=tmp_path, name="other", digest="d")
         with pytest.raises(Exception, match="duplicate release name"):
-            await rig.reconciler.reconcile(ONE)
-        assert ("Irreconcilable", "True", "ReconcileError") in await rig.conditions()
+            await harness.reconciler.reconcile(ONE)
+        assert ("Irreconcilable", "True", "ReconcileError") in await harness.conditions()
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_helms_message_about_a_secret_is_masked(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.client.create(owner(size="1", secret={"password": "hidden-word"}))
-        await rig.reconciler.reconcile(ONE)
-        found = await rig.client.require(CACHE, ONE)
+    async def scenario(harness: Harness) -> None:
+        await harness.client.create(owner(size="1", secret={"password": "hidden-word"}))
+        await harness.reconciler.reconcile(ONE)
+        found = await harness.client.require(CACHE, ONE)
         message = found["status"]["conditions"][-1]["message"]
         assert message == "the server does not accept {'password': '***'}"
         assert "hidden-word" not in caplog.text
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_the_owner_of_a_releases_secret_is_the_object(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        made = await rig.client.create(owner(size="1"))
-        await rig.reconciler.reconcile(ONE)
-        (secret,) = await rig.client.list(SECRET, namespace="ns")
+    async def scenario(harness: Harness) -> None:
+        made = await harness.client.create(owner(size="1"))
+        await harness.reconciler.reconcile(ONE)
+        (secret,) = await harness.client.list(SECRET, namespace="ns")
         uids = [one["uid"] for one in secret["metadata"]["ownerReferences"]]
         assert uids == [made["metadata"]["uid"]]
         version = secret["metadata"]["resourceVersion"]
-        await rig.reconciler.reconcile(ONE)
-        (secret,) = await rig.client.list(SECRET, namespace="ns")
+        await harness.reconciler.reconcile(ONE)
+        (secret,) = await harness.client.list(SECRET, namespace="ns")
         assert secret["metadata"]["resourceVersion"] == version
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
-async def statuses(rig: Rig) -> list[str]:
+async def statuses(harness: Harness) -> list[str]:
     """Return the status of each stored revision."""
-    found = await rig.client.list(SECRET, namespace="ns")
+    found = await harness.client.list(SECRET, namespace="ns")
     return [one["metadata"]["labels"]["status"] for one in found]
 
 
 def test_a_killed_helm_does_not_block_the_next_pass(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.client.create(owner(size="1", die=True))
-        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
-        assert ("ReleaseFailed", "True", "InstallError") in await rig.conditions()
-        await rig.change(die=False)
-        await rig.reconciler.reconcile(ONE)
-        assert await statuses(rig) == ["deployed"]
+    async def scenario(harness: Harness) -> None:
+        await harness.client.create(owner(size="1", die=True))
+        assert (await harness.reconciler.reconcile(ONE)).requeue_after == FIRST
+        assert ("ReleaseFailed", "True", "InstallError") in await harness.conditions()
+        await harness.change(die=False)
+        await harness.reconciler.reconcile(ONE)
+        assert await statuses(harness) == ["deployed"]
 
-        await rig.change(size="2", die=True)
-        await rig.reconciler.reconcile(ONE)
-        assert ("ReleaseFailed", "True", "UpgradeError") in await rig.conditions()
-        await rig.change(size="3", die=False)
-        await rig.reconciler.reconcile(ONE)
-        assert await statuses(rig) == ["deployed"]
-        assert (await rig.client.require(CONFIG, ONE))["data"] == {"size": "3"}
-        assert await rig.conditions() == [
+        await harness.change(size="2", die=True)
+        await harness.reconciler.reconcile(ONE)
+        assert ("ReleaseFailed", "True", "UpgradeError") in await harness.conditions()
+        await harness.change(size="3", die=False)
+        await harness.reconciler.reconcile(ONE)
+        assert await statuses(harness) == ["deployed"]
+        assert (await harness.client.require(CONFIG, ONE))["data"] == {"size": "3"}
+        assert await harness.conditions() == [
             ("Initialized", "True", ""),
             ("Deployed", "True", "UpgradeSuccessful"),
         ]
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_release_that_its_operator_left_pending_is_upgraded(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.client.create(owner(size="1"))
-        await rig.reconciler.reconcile(ONE)
-        (secret,) = await rig.client.list(SECRET, namespace="ns")
+    async def scenario(harness: Harness) -> None:
+        await harness.client.create(owner(size="1"))
+        await harness.reconciler.reconcile(ONE)
+        (secret,) = await harness.client.list(SECRET, namespace="ns")
         labels = secret["metadata"]["labels"] | {"status": "pending-upgrade", "version": "2"}
         metadata = {"name": "sh.helm.release.v1.one.v2", "namespace": "ns", "labels": labels}
         packed = json.loads(
@@ -311,80 +313,80 @@ def test_a_release_that_its_operator_left_pending_is_upgraded(tmp_path: Path) ->
         packed |= {"version": 2, "info": {"status": "pending-upgrade"}}
         data = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(packed).encode())))
         left = {**secret, "metadata": metadata, "data": {"release": data.decode()}}
-        await rig.client.create(left)
-        await rig.change(size="2")
-        rig.calls()
-        await rig.reconciler.reconcile(ONE)
-        assert rig.calls() == ["upgrade one"]
-        assert await statuses(rig) == ["deployed"]
-        assert (await rig.client.require(CONFIG, ONE))["data"] == {"size": "2"}
+        await harness.client.create(left)
+        await harness.change(size="2")
+        harness.calls()
+        await harness.reconciler.reconcile(ONE)
+        assert harness.calls() == ["upgrade one"]
+        assert await statuses(harness) == ["deployed"]
+        assert (await harness.client.require(CONFIG, ONE))["data"] == {"size": "2"}
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_an_api_server_that_stops_during_an_install_causes_another_pass(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(harness: Harness) -> None:
         go = tmp_path / "go"
-        await rig.client.create(owner(size="1", wait=str(go)))
-        task = asyncio.create_task(rig.reconciler.reconcile(ONE))
+        await harness.client.create(owner(size="1", wait=str(go)))
+        task = asyncio.create_task(harness.reconciler.reconcile(ONE))
         await until((tmp_path / "go.begun").exists, seconds=300)
-        rig.is_away = True
+        harness.is_away = True
         go.touch()
         with pytest.raises(OlmkitError):
             await task
-        rig.is_away = False
-        assert await statuses(rig) == []
-        rig.times[0] += FIRST
-        await rig.reconciler.reconcile(ONE)
-        assert await statuses(rig) == ["deployed"]
-        assert ("Deployed", "True", "InstallSuccessful") in await rig.conditions()
+        harness.is_away = False
+        assert await statuses(harness) == []
+        harness.times[0] += FIRST
+        await harness.reconciler.reconcile(ONE)
+        assert await statuses(harness) == ["deployed"]
+        assert ("Deployed", "True", "InstallSuccessful") in await harness.conditions()
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_release_that_another_operator_created_in_the_meantime_is_kept(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        await rig.client.create(owner(size="taken"))
-        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
-        assert "uninstall one" not in rig.calls()
-        assert ("ReleaseFailed", "True", "InstallError") in await rig.conditions()
-        (secret,) = await rig.client.list(SECRET, namespace="ns")
+    async def scenario(harness: Harness) -> None:
+        await harness.client.create(owner(size="taken"))
+        assert (await harness.reconciler.reconcile(ONE)).requeue_after == FIRST
+        assert "uninstall one" not in harness.calls()
+        assert ("ReleaseFailed", "True", "InstallError") in await harness.conditions()
+        (secret,) = await harness.client.list(SECRET, namespace="ns")
         assert secret["metadata"]["labels"]["status"] == "deployed"
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_values_that_cannot_be_written_are_a_failure(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
-        rig.reconciler.helm = replace(rig.reconciler.helm, home=tmp_path / "gone")
-        await rig.client.create(owner(size="1"))
-        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
-        found = await rig.client.require(CACHE, ONE)
+    async def scenario(harness: Harness) -> None:
+        harness.reconciler.helm = replace(harness.reconciler.helm, home=tmp_path / "gone")
+        await harness.client.create(owner(size="1"))
+        assert (await harness.reconciler.reconcile(ONE)).requeue_after == FIRST
+        found = await harness.client.require(CACHE, ONE)
         assert "cannot write the file of values: no such file" in str(found["status"])
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)
 
 
 def test_a_new_release_is_compared_in_the_pass_that_its_owner_causes(tmp_path: Path) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(harness: Harness) -> None:
         watched: list[frozenset[GVK]] = []
 
         async def watch(kinds: frozenset[GVK]) -> None:
             watched.append(kinds)
             # A change between helm and this pass.
-            config = await rig.client.require(CONFIG, ONE)
+            config = await harness.client.require(CONFIG, ONE)
             if len(watched) == 1:
-                await rig.client.patch(config, {**config, "data": {"size": "9"}})
+                await harness.client.patch(config, {**config, "data": {"size": "9"}})
 
-        rig.reconciler.watch_kinds = watch
-        await rig.client.create(owner(size="1"))
-        await rig.reconciler.reconcile(ONE)
-        config = await rig.client.require(CONFIG, ONE)
-        uid = (await rig.client.require(CACHE, ONE))["metadata"]["uid"]
+        harness.reconciler.watch_kinds = watch
+        await harness.client.create(owner(size="1"))
+        await harness.reconciler.reconcile(ONE)
+        config = await harness.client.require(CONFIG, ONE)
+        uid = (await harness.client.require(CACHE, ONE))["metadata"]["uid"]
         assert [one["uid"] for one in config["metadata"]["ownerReferences"]] == [uid]
         assert config["data"] == {"size": "9"}
-        await rig.reconciler.reconcile(ONE)
-        assert (await rig.client.require(CONFIG, ONE))["data"] == {"size": "1"}
+        await harness.reconciler.reconcile(ONE)
+        assert (await harness.client.require(CONFIG, ONE))["data"] == {"size": "1"}
         assert watched == [frozenset({CONFIG})] * 2
 
-    run(tmp_path, story)
+    run(tmp_path, scenario)

@@ -69,13 +69,13 @@ def test_several_bundles_share_their_connections(tmp_path: Path, registry: Regis
         there, back = await asyncio.open_connection("127.0.0.1", registry.port)
         await asyncio.gather(carry(reader, back), carry(there, writer))
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with await asyncio.start_server(forward, "127.0.0.1", 0) as server:
             host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
             options = PublishOptions(project=tmp_path, target=f"{host}/shared/bundle", push=True)
             assert len(await bundle_build.build(folders, options, ACCESS)) == 4
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert opened <= 5, "one per parallel upload"
 
 

@@ -71,12 +71,12 @@ def small(tmp_path: Path) -> Path:
     return project
 
 
-def asked(**more: Any) -> BundleGenerateOptions:
+def options_with(**more: Any) -> BundleGenerateOptions:
     return BundleGenerateOptions(**{"version": "0.1.0", "builder": BUILDER, **more})
 
 
 def piped(data: bytes = DEPLOYMENT, **more: Any) -> BundleGenerateOptions:
-    return asked(inputs=("-",), stdin=data, **more)
+    return options_with(inputs=("-",), stdin=data, **more)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -89,7 +89,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("place", ["dist/v1", "../elsewhere"])
 def test_a_named_directory_contains_its_containerfile(place: str, go_project: Path) -> None:
-    job.generate(go_project, asked(output=place))
+    job.generate(go_project, options_with(output=place))
 
     text = (go_project / place / "bundle.Dockerfile").read_text()
     assert "COPY manifests /manifests/" in text
@@ -108,11 +108,11 @@ def test_a_go_project_has_the_same_bundle_from_every_form_of_input(
 ) -> None:
     rendered = go_project / "rendered/manifests.yaml"
     options = {
-        "stream": asked(inputs=("-",), stdin=rendered.read_bytes()),
-        "file": asked(inputs=("rendered/manifests.yaml",)),
-        "folder": asked(inputs=("rendered",)),
-        "overlay": asked(inputs=("config/manifests",)),
-        "project": asked(),
+        "stream": options_with(inputs=("-",), stdin=rendered.read_bytes()),
+        "file": options_with(inputs=("rendered/manifests.yaml",)),
+        "folder": options_with(inputs=("rendered",)),
+        "overlay": options_with(inputs=("config/manifests",)),
+        "project": options_with(),
     }[form]
 
     job.generate(go_project, options)
@@ -128,7 +128,9 @@ def test_a_go_project_has_the_same_bundle_from_every_form_of_input(
 def test_the_shipped_operator_is_generated_as_a_bundle(
     version: str, root: Path, tmp_path: Path
 ) -> None:
-    result = job.generate(root / "operator", asked(version=version, output=str(tmp_path / "out")))
+    result = job.generate(
+        root / "operator", options_with(version=version, output=str(tmp_path / "out"))
+    )
 
     assert result.version == version
     assert csv_of(tmp_path, "out")["metadata"]["name"] == f"memcached-operator.v{version}"
@@ -137,9 +139,9 @@ def test_the_shipped_operator_is_generated_as_a_bundle(
 
 
 def test_a_second_run_changes_nothing(go_project: Path) -> None:
-    job.generate(go_project, asked())
+    job.generate(go_project, options_with())
 
-    assert not job.generate(go_project, asked()).changes
+    assert not job.generate(go_project, options_with()).changes
 
 
 def test_a_dry_run_writes_nothing(small: Path) -> None:
@@ -257,7 +259,7 @@ def test_the_two_parts_of_a_bundle_can_be_written_separately(small: Path) -> Non
     assert not (bundle / "metadata").exists()
     assert not (small / "bundle.Dockerfile").exists()
 
-    job.generate(small, asked(parts=frozenset({BundlePart.METADATA}), channels="fast"))
+    job.generate(small, options_with(parts=frozenset({BundlePart.METADATA}), channels="fast"))
     assert b"channels.v1: fast" in (bundle / "metadata/annotations.yaml").read_bytes()
     before = (bundle / "metadata/annotations.yaml").read_bytes()
 
@@ -320,7 +322,7 @@ def test_invalid_input_is_refused_with_an_error_and_nothing_is_written(
     before = files(small)
 
     with pytest.raises(kind) as refused:
-        job.generate(small, asked(**{"inputs": ("-",), "stdin": DEPLOYMENT, **more}))
+        job.generate(small, options_with(**{"inputs": ("-",), "stdin": DEPLOYMENT, **more}))
 
     assert words in refused.value.message
     assert files(small) == before
@@ -331,7 +333,7 @@ def test_a_project_without_an_overlay_is_refused_with_the_command_that_writes_it
 ) -> None:
     (tmp_path / "PROJECT").write_text("version: '3'\nprojectName: p\nlayout: [x/v1]\n")
     with pytest.raises(ConfigurationError) as refused:
-        job.generate(tmp_path, asked(inputs=(), version="0.0.1"))
+        job.generate(tmp_path, options_with(inputs=(), version="0.0.1"))
     assert refused.value.hint.startswith("`olmkit generate` writes it")
 
 
@@ -360,7 +362,7 @@ def test_all_invalid_files_of_a_directory_are_reported(small: Path) -> None:
     (folder / "c.yaml").write_bytes(DEPLOYMENT)
 
     with pytest.raises(InputError, match="and 1 more") as refused:
-        job.generate(small, asked(inputs=("deploy",)))
+        job.generate(small, options_with(inputs=("deploy",)))
 
     assert [Path(found.at.path).name for found in refused.value.diagnostics if found.at] == [
         "a.yaml",
@@ -444,7 +446,7 @@ def test_a_version_is_never_replaced_by_that_of_the_base(small: Path) -> None:
     base = small / "config/manifests/bases/small.clusterserviceversion.yaml"
 
     def version(asked_for: str = "") -> str:
-        return job.generate(small, asked(version=asked_for)).version
+        return job.generate(small, options_with(version=asked_for)).version
 
     assert version() == "0.0.0"
     assert version("0.10.0") == "0.10.0"

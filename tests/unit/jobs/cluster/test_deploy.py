@@ -77,7 +77,7 @@ def options(tmp_path: Path) -> DeployOptions:
     return DeployOptions(project=tmp_path)
 
 
-def run(story: Callable[[ClusterObjects, ApiServer], Awaitable[None]]) -> None:
+def run(scenario: Callable[[ClusterObjects, ApiServer], Awaitable[None]]) -> None:
     async def whole() -> None:
         server = ApiServer.of(KINDS)
         server.collects_garbage = True
@@ -91,7 +91,7 @@ def run(story: Callable[[ClusterObjects, ApiServer], Awaitable[None]]) -> None:
             working = asyncio.ensure_future(controllers())
             try:
                 async with HttpCluster(ClusterConfig(server=server.url)) as http:
-                    await story(ClusterObjects(http), server)
+                    await scenario(ClusterObjects(http), server)
             finally:
                 working.cancel()
 
@@ -114,7 +114,7 @@ def _look(server: ApiServer) -> None:
 
 
 def test_objects_are_applied_in_order_and_waited_for(options: DeployOptions) -> None:
-    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.desired_objects(options)
         before = await deploy.changes(reader, wanted)
         assert before[0] == "would create Namespace place"
@@ -131,11 +131,11 @@ def test_objects_are_applied_in_order_and_waited_for(options: DeployOptions) -> 
             "Deployment",
         ]
 
-    run(story)
+    run(scenario)
 
 
 def test_a_deployment_that_does_not_become_available_is_reported(options: DeployOptions) -> None:
-    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.desired_objects(DeployOptions(project=options.project, image="bad"))
         found = await deploy.apply(
             reader, wanted, report=[].append, timeouts=Timeouts(seconds=0.2, interval=0.02)
@@ -145,7 +145,7 @@ def test_a_deployment_that_does_not_become_available_is_reported(options: Deploy
         assert "manager" in found.message
         assert "bad" in str(server.get("deployments", "manager", "place"))
 
-    run(story)
+    run(scenario)
 
 
 def test_only_the_crds_are_applied_on_request(options: DeployOptions) -> None:
@@ -167,7 +167,7 @@ def test_a_missing_overlay_is_refused(options: DeployOptions) -> None:
 
 
 def test_undeploy_keeps_the_objects_of_other_owners(options: DeployOptions) -> None:
-    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.desired_objects(options)
         await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
         server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
@@ -191,7 +191,7 @@ def test_undeploy_keeps_the_objects_of_other_owners(options: DeployOptions) -> N
         again = await deploy.removal(reader, wanted, keep_crds=True, delete_operands=True)
         assert (again.all, again.kept) == ((), ())
 
-    run(story)
+    run(scenario)
 
 
 def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
@@ -207,7 +207,7 @@ def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
         refused.add(method)
         return Refusal(500, "InternalError", webhook)
 
-    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.desired_objects(options)
         await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
         server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
@@ -226,7 +226,7 @@ def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
         with pytest.raises(KeyError, match="caches"):  # the kind and its objects are gone
             server.all("caches")
 
-    run(story)
+    run(scenario)
 
 
 class NothingConverts(ClusterObjects):
@@ -247,7 +247,7 @@ def test_a_missing_conversion_webhook_does_not_stop_undeploy(options: DeployOpti
     conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {
         "service": {"name": "gone", "namespace": "place"}}}}  # fmt: skip
 
-    async def story(plain: ClusterObjects, server: ApiServer) -> None:
+    async def scenario(plain: ClusterObjects, server: ApiServer) -> None:
         reader = NothingConverts(plain.cluster)
         wanted = deploy.desired_objects(options)
         await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
@@ -275,4 +275,4 @@ def test_a_missing_conversion_webhook_does_not_stop_undeploy(options: DeployOpti
             "Namespace",
         ]
 
-    run(story)
+    run(scenario)

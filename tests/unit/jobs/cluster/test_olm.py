@@ -57,10 +57,10 @@ OLM = (
     resource(OPERATORS, "v1alpha1", "ClusterServiceVersion", "clusterserviceversions"),
 )
 
-Story = Callable[[ClusterObjects, ApiServer], Awaitable[None]]
+Scenario = Callable[[ClusterObjects, ApiServer], Awaitable[None]]
 
 
-def run(story: Story, *kinds: Resource) -> None:
+def run(scenario: Scenario, *kinds: Resource) -> None:
     async def whole() -> None:
         server = ApiServer.of(kinds)
 
@@ -73,7 +73,7 @@ def run(story: Story, *kinds: Resource) -> None:
             working = asyncio.ensure_future(controllers())
             try:
                 async with HttpCluster(ClusterConfig(server=server.url)) as http:
-                    await story(ClusterObjects(http), server)
+                    await scenario(ClusterObjects(http), server)
             finally:
                 working.cancel()
 
@@ -123,7 +123,7 @@ def test_without_manifests_those_of_a_release_are_used(monkeypatch: pytest.Monke
     kind, _, rest = MANIFESTS.partition("---\n")
     files = {"/v0.46.0/crds.yaml": rest, "/v0.46.0/olm.yaml": kind}
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with shelf(files) as address:
             monkeypatch.setattr(olm, "_ADDRESS", f"{address}/{{}}/{{}}")
             found = await olm.manifests([], olm.RELEASE, Access())
@@ -137,11 +137,11 @@ def test_without_manifests_those_of_a_release_are_used(monkeypatch: pytest.Monke
         ]
         assert "--manifests" in raised.value.hint
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_manifests_are_read_from_files_and_urls_and_sorted(file: str) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with shelf({"/olm.yaml": MANIFESTS}) as address:
             local = await olm.manifests([file], "", Access())
             remote = await olm.manifests([f"{address}/olm.yaml"], "", Access())
@@ -155,7 +155,7 @@ def test_manifests_are_read_from_files_and_urls_and_sorted(file: str) -> None:
             "ClusterServiceVersion",
         ]
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_file_without_objects_is_refused(tmp_path: Path) -> None:
@@ -166,16 +166,16 @@ def test_a_file_without_objects_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_cluster_without_olm_is_reported() -> None:
-    async def story(reader: ClusterObjects, _: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer) -> None:
         found = await olm.status(reader)
 
         assert (found.generations, found.parts, found.is_ready) == ((), (), False)
 
-    run(story, *BARE)
+    run(scenario, *BARE)
 
 
 def test_olm_is_installed_inspected_and_removed(file: str) -> None:
-    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer) -> None:
         server.collects_garbage = True
         wanted = await olm.manifests([file], "", Access())
         done = await olm.install(reader, wanted, report=[].append, timeouts=QUICK)
@@ -201,4 +201,4 @@ def test_olm_is_installed_inspected_and_removed(file: str) -> None:
             "Namespace",
         ]
 
-    run(story, *BARE, *OLM)
+    run(scenario, *BARE, *OLM)

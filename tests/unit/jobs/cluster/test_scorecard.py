@@ -102,10 +102,10 @@ async def playing(
             working.cancel()
 
 
-def run(story: Callable[[], Awaitable[None]]) -> None:
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
     async def whole() -> None:
         async with asyncio.timeout(30):
-            await story()
+            await scenario()
 
     asyncio.run(whole())
 
@@ -120,7 +120,7 @@ def how(output: Path = Path("unused"), **settings: Any) -> PodRun:
 
 
 def test_a_test_gets_the_bundle_and_its_log_is_the_result() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing() as (reader, server, _):
             tests = PodTests(reader, how(service_account="checker", restricted=True))
             await tests.start(bundle())
@@ -149,7 +149,7 @@ def test_a_test_gets_the_bundle_and_its_log_is_the_result() -> None:
             assert server.all("pods") == []
             assert server.all("configmaps") == []
 
-    run(story)
+    run(scenario)
 
 
 def test_stored_files_are_copied_into_a_directory_of_the_test(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_stored_files_are_copied_into_a_directory_of_the_test(tmp_path: Path) ->
         info.size = 5000
         tar.addfile(info, io.BytesIO(b"r" * 5000))
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing(stored=made.getvalue()) as (reader, server, kubelet):
             tests = PodTests(reader, how(tmp_path, restricted=True))
             await tests.start(bundle())
@@ -178,12 +178,12 @@ def test_stored_files_are_copied_into_a_directory_of_the_test(tmp_path: Path) ->
             environment = pod["spec"]["containers"][0]["env"]
             assert {"name": "SCORECARD_STORAGE", "value": "/data"} in environment
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize("label", ["../up", ".."])
 def test_a_label_does_not_lead_out_of_the_output(tmp_path: Path, label: str) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing() as (reader, server, _):
             tests = PodTests(reader, how(tmp_path / "output"))
             await tests.start(bundle())
@@ -191,7 +191,7 @@ def test_a_label_does_not_lead_out_of_the_output(tmp_path: Path, label: str) -> 
                 await tests.run(STORING._replace(labels={"test": label}))
             assert server.all("pods") == []
 
-    run(story)
+    run(scenario)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -222,7 +222,7 @@ def test_a_label_does_not_lead_out_of_the_output(tmp_path: Path, label: str) -> 
     ],
 )
 def test_a_pod_that_will_never_run_the_test_is_not_waited_for(status: Any, words: str) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing(status) as (reader, _, __):
             tests = PodTests(reader, how())
             await tests.start(bundle())
@@ -230,7 +230,7 @@ def test_a_pod_that_will_never_run_the_test_is_not_waited_for(status: Any, words
                 await tests.run(OWN)
             assert words in raised.value.message
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_a_pod_that_will_never_run_the_test_is_not_waited_for(status: Any, words
     ],
 )
 def test_the_reason_of_a_waiting_pod_is_known(status: Any, words: str) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing(status) as (reader, _, __):
             tests = PodTests(reader, how())
             await tests.start(bundle())
@@ -294,13 +294,13 @@ def test_the_reason_of_a_waiting_pod_is_known(status: Any, words: str) -> None:
                     await tests.run(OWN)
             assert tests.waiting(OWN) == words
 
-    run(story)
+    run(scenario)
 
 
 def test_a_bundle_that_is_too_large_for_a_config_map_is_refused_before_a_request() -> None:
     noise = b"".join(index.to_bytes(4, "big") for index in range(0, 2**31, 4999))
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing() as (reader, server, _):
             tests = PodTests(reader, how())
             with pytest.raises(InputError, match=r"more than the 1\.0 MB"):
@@ -308,11 +308,11 @@ def test_a_bundle_that_is_too_large_for_a_config_map_is_refused_before_a_request
             await tests.clean()
             assert server.writes() == []
 
-    run(story)
+    run(scenario)
 
 
 def test_objects_that_cannot_be_removed_are_named() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing() as (reader, server, _):
             tests = PodTests(reader, how())
             await tests.start(bundle())
@@ -324,11 +324,11 @@ def test_objects_that_cannot_be_removed_are_named() -> None:
             assert "namespace `n`: not you" in raised.value.message
             assert "scorecard-test-" in raised.value.hint
 
-    run(story)
+    run(scenario)
 
 
 def test_objects_are_kept_on_request() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing() as (reader, server, _):
             tests = PodTests(reader, how(keep=True))
             await tests.start(bundle())
@@ -336,11 +336,11 @@ def test_objects_are_kept_on_request() -> None:
             await tests.clean()
             assert len(server.all("pods")) == len(server.all("configmaps")) == 1
 
-    run(story)
+    run(scenario)
 
 
 def test_a_refused_command_is_an_error() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing() as (reader, server, _):
             server.plan = lambda _, path: (
                 Refusal(403, "Forbidden", "not you") if "/exec" in path else None
@@ -348,11 +348,11 @@ def test_a_refused_command_is_an_error() -> None:
             with pytest.raises(ClusterError, match="not you"):
                 await reader.execute("n", "p", "c", ["tar"], limit=10)
 
-    run(story)
+    run(scenario)
 
 
 def test_a_command_that_does_not_end_is_ended() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with playing(stored=b"x" * 10_000) as (reader, server, kubelet):
             server.handlers["/api/v1/namespaces/n/pods/p/exec"] = kubelet.exec
             with pytest.raises(ClusterError, match="wrote more than"):
@@ -368,4 +368,4 @@ def test_a_command_that_does_not_end_is_ended() -> None:
             with pytest.raises(ClusterError, match="did not end within"):
                 await reader.execute("n", "p", "c", ["tar"], limit=5000, seconds=0.2)
 
-    run(story)
+    run(scenario)

@@ -79,7 +79,7 @@ KINDS = (
 )  # fmt: skip
 
 
-def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manifest:
+def new_object(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manifest:
     version = "v1" if kind == "OperatorGroup" else "v1alpha1"
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": f"{OLM}/{version}", "kind": kind, "metadata": metadata, **fields}
@@ -128,7 +128,7 @@ class Olm:
         plan = self.server.get("installplans", f"install-{target[0]}", space)
         if plan is None:
             manual = self.holds or one["spec"].get("installPlanApproval") == "Manual"
-            plan = made("InstallPlan", f"install-{target[0]}", space)
+            plan = new_object("InstallPlan", f"install-{target[0]}", space)
             names = [*target, *self.also]
             plan["spec"] = {"clusterServiceVersionNames": names, "approved": not manual}
             plan["status"] = {"phase": "RequiresApproval" if manual else "Complete"}
@@ -139,7 +139,7 @@ class Olm:
             self.server.put("installplans", plan | {"status": {"phase": "Complete"}})
             if installed:
                 self.server.remove("clusterserviceversions", installed, space)
-            csv = made("ClusterServiceVersion", target[0], space)
+            csv = new_object("ClusterServiceVersion", target[0], space)
             reason = {"phase": "Failed", "reason": self.failing, "message": "no"}
             csv["status"] = reason if self.failing else {"phase": "Succeeded"}
             owned = [{"name": "caches.example.com"}]
@@ -156,7 +156,7 @@ async def cluster(*versions: str) -> AsyncIterator[tuple[ClusterObjects, ApiServ
                               "metadata": {"name": "apps"}})  # fmt: skip
     server.put(
         "catalogsources",
-        made(
+        new_object(
             "CatalogSource",
             "shelf",
             spec={},
@@ -179,10 +179,10 @@ async def cluster(*versions: str) -> AsyncIterator[tuple[ClusterObjects, ApiServ
             working.cancel()
 
 
-def run(story: Callable[[], Awaitable[None]]) -> None:
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
     async def whole() -> None:
         async with asyncio.timeout(30):
-            await story()
+            await scenario()
 
     asyncio.run(whole())
 
@@ -237,7 +237,7 @@ def test_a_catalog_that_its_server_refuses_is_refused_before_a_write(
     ]  # fmt: skip
     _offer(monkeypatch, [json.dumps(one) for one in blobs])
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             with pytest.raises(InputError) as refused:
                 await installed(reader, catalog="quay.io/example/catalog:v1")
@@ -245,7 +245,7 @@ def test_a_catalog_that_its_server_refuses_is_refused_before_a_write(
             assert words in " ".join(one.message for one in refused.value.diagnostics)
             assert server.writes() == []
 
-    run(story)
+    run(scenario)
 
 
 def test_a_request_that_olm_could_not_resolve_is_refused_with_the_facts(
@@ -262,7 +262,7 @@ def test_a_request_that_olm_could_not_resolve_is_refused_with_the_facts(
     ))]  # fmt: skip
     _offer(monkeypatch, lines)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.remove("catalogsources", "shelf", "apps")
             with pytest.raises(InputError) as refused:
@@ -271,18 +271,20 @@ def test_a_request_that_olm_could_not_resolve_is_refused_with_the_facts(
                 refused.value.message
             )
             assert server.writes() == []
-            server.put("catalogsources", made("CatalogSource", "far", spec={"address": "a.svc:1"}))
+            server.put(
+                "catalogsources", new_object("CatalogSource", "far", spec={"address": "a.svc:1"})
+            )
             options = InstallOptions(
                 namespace="apps", package="cache", catalog="quay.io/example/catalog:v1"
             )
             plan = await install.plan(reader, options, Access())
             assert "cannot be read from here: `apps/far`" in plan.notes[-1]
 
-    run(story)
+    run(scenario)
 
 
 def test_an_install_creates_missing_objects_and_waits() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             said: list[str] = []
             found = await installed(reader, said)
@@ -294,7 +296,7 @@ def test_an_install_creates_missing_objects_and_waits() -> None:
             rows = (await status.status(reader)).operators
             assert [(row.package, row.installed) for row in rows] == [("cache", "cache.v1.0.0")]
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize(
@@ -311,11 +313,11 @@ def test_an_install_creates_missing_objects_and_waits() -> None:
 def test_of_two_groups_that_are_created_at_once_the_first_is_kept(
     name: str, ours: bool, since: str, targets: list[str], stays: list[str]
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             options = InstallOptions(namespace="apps", package="cache", catalog="shelf")
             plan = await install.plan(reader, options, Access())
-            other = made("OperatorGroup", name, spec={"targetNamespaces": targets})
+            other = new_object("OperatorGroup", name, spec={"targetNamespaces": targets})
             other["metadata"]["creationTimestamp"] = since
             other["metadata"]["labels"] = dict(install_objects.OURS) if ours else {}
             server.put("operatorgroups", other)
@@ -330,35 +332,35 @@ def test_of_two_groups_that_are_created_at_once_the_first_is_kept(
             assert found.is_ready == (len(stays) == 1)
             assert any(one["kind"] == "OperatorGroup" for one in created) == (len(stays) == 2)
 
-    run(story)
+    run(scenario)
 
 
 def test_a_group_that_blocks_olm_is_removed_with_its_package() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
-            other = made("OperatorGroup", "z-group", spec={})
+            other = new_object("OperatorGroup", "z-group", spec={})
             other["metadata"]["labels"] = {**install_objects.OURS, install_objects.PART_OF: "z"}
             server.put("operatorgroups", other)
-            server.put("subscriptions", made("Subscription", "z", spec={"name": "z"}))
+            server.put("subscriptions", new_object("Subscription", "z", spec={"name": "z"}))
             plan = await uninstall_plan.plan(
                 reader, UninstallOptions(namespace="apps", package="cache")
             )
             groups = [one for one in plan.all if one["kind"] == "OperatorGroup"]
             assert [one["metadata"]["name"] for one in groups] == ["cache-group"]
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize("requested", [False, True], ids=["alone", "next-to-another"])
 def test_a_dependency_that_is_kept_is_named(requested: bool) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             spec = {"name": "db", "channel": "a", "source": "shelf", "sourceNamespace": "apps"}
-            server.put("subscriptions", made("Subscription", "db-a-shelf-apps", spec=spec))
+            server.put("subscriptions", new_object("Subscription", "db-a-shelf-apps", spec=spec))
             if requested:
-                server.put("subscriptions", made("Subscription", "z", spec={"name": "z"}))
+                server.put("subscriptions", new_object("Subscription", "z", spec={"name": "z"}))
             plan = await uninstall_plan.plan(
                 reader, UninstallOptions(namespace="apps", package="cache")
             )
@@ -369,21 +371,21 @@ def test_a_dependency_that_is_kept_is_named(requested: bool) -> None:
             )
             assert named == ([] if requested else [said])
 
-    run(story)
+    run(scenario)
 
 
 def test_a_catalog_of_olmkit_is_removed_with_the_last_operator_from_it() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             ours = {**install_objects.OURS, install_objects.PART_OF: "cache"}
-            catalog = made("CatalogSource", "cache-catalog", spec={"address": "a:1"})
+            catalog = new_object("CatalogSource", "cache-catalog", spec={"address": "a:1"})
             catalog["metadata"]["labels"] = ours
             server.put("catalogsources", catalog)
             source = {"source": "cache-catalog", "sourceNamespace": "apps"}
             cache = next(iter(server.all("subscriptions")))
             server.put("subscriptions", cache | {"spec": {"name": "cache", **source}})
-            db = made("Subscription", "db", spec={"name": "db", **source})
+            db = new_object("Subscription", "db", spec={"name": "db", **source})
             server.put("subscriptions", db)
 
             async def planned(package: str) -> tuple[bool, str]:
@@ -398,7 +400,7 @@ def test_a_catalog_of_olmkit_is_removed_with_the_last_operator_from_it() -> None
             await reader.delete(cache)
             assert await planned("db") == (True, "")
 
-    run(story)
+    run(scenario)
 
 
 def test_progress_at_the_time_limit_is_reported_as_slow_and_not_as_stuck() -> None:
@@ -413,7 +415,7 @@ def test_progress_at_the_time_limit_is_reported_as_slow_and_not_as_stuck() -> No
 
 
 def test_the_plan_of_an_upgrade_reports_that_the_installed_version_does_not_run() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             csv = next(iter(server.all("clusterserviceversions")))
@@ -425,7 +427,7 @@ def test_the_plan_of_an_upgrade_reports_that_the_installed_version_does_not_run(
                 "`cache.v1.0.0` itself is not ready: `cache.v1.0.0` is Failed: no way"
             )
 
-    run(story)
+    run(scenario)
 
 
 def test_dependencies_are_in_the_plan_and_affect_the_install_mode(
@@ -467,38 +469,40 @@ def test_dependencies_are_in_the_plan_and_affect_the_install_mode(
     monkeypatch.setattr(cluster_bundle, "preview_bundle", brought)
     monkeypatch.setattr(install.install_choice, "choose", choose)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, _, __):
             options = InstallOptions(namespace="new", package="cache", catalog="shelf")
             plan = await install.plan(reader, options, Access())
             assert [one.csv for one in plan.dependencies] == ["db.v1.0.0"]
             assert plan.targets == ("new",)
 
-    run(story)
+    run(scenario)
 
 
 def test_a_plan_for_the_next_version_is_removed_with_the_operator() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             for name, csv in (("next", "cache.v2.0.0"), ("other", "db.v2.0.0")):
                 spec = {"clusterServiceVersionNames": [csv], "approved": False}
                 status = {"phase": "RequiresApproval"}
-                server.put("installplans", made("InstallPlan", name, spec=spec, status=status))
+                server.put(
+                    "installplans", new_object("InstallPlan", name, spec=spec, status=status)
+                )
             plan = await uninstall_plan.plan(
                 reader, UninstallOptions(namespace="apps", package="cache")
             )
             assert [one["metadata"]["name"] for one in plan.plans] == ["next"]
 
-    run(story)
+    run(scenario)
 
 
 def test_uninstall_names_operators_that_need_this_one() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             needs = {"type": "olm.package.required", "value": {"packageName": "cache"}}
-            other = made("ClusterServiceVersion", "app.v1.0.0", spec={})
+            other = new_object("ClusterServiceVersion", "app.v1.0.0", spec={})
             noted = json.dumps({"properties": [needs]})
             other["metadata"]["annotations"] = {"operatorframework.io/properties": noted}
             server.put("clusterserviceversions", other)
@@ -510,17 +514,17 @@ def test_uninstall_names_operators_that_need_this_one() -> None:
                 "again"
             ) in plan.stays
 
-    run(story)
+    run(scenario)
 
 
 def test_a_plan_for_several_operators_is_named_by_upgrade_and_uninstall() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             names = ["cache.v2.0.0", "db.v1.0.0"]
             spec = {"clusterServiceVersionNames": names, "approved": False}
             status = {"phase": "RequiresApproval"}
-            server.put("installplans", made("InstallPlan", "both", spec=spec, status=status))
+            server.put("installplans", new_object("InstallPlan", "both", spec=spec, status=status))
             one = next(iter(server.all("subscriptions")))
             chosen = {"currentCSV": "cache.v2.0.0", "installPlanRef": {"name": "both"}}
             server.put("subscriptions", one | {"status": one["status"] | chosen})
@@ -537,11 +541,11 @@ def test_a_plan_for_several_operators_is_named_by_upgrade_and_uninstall() -> Non
                 "install cache.v2.0.0 too: delete it, and OLM creates another without cache.v2.0.0"
             )
 
-    run(story)
+    run(scenario)
 
 
 def test_a_dry_run_writes_nothing() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             options = InstallOptions(namespace="new", package="cache", catalog="shelf")
             plan = await install.plan(reader, options, Access())
@@ -550,11 +554,11 @@ def test_a_dry_run_writes_nothing() -> None:
             assert kinds == ["Namespace", "OperatorGroup", "Subscription"]
             assert server.writes() == []
 
-    run(story)
+    run(scenario)
 
 
 def test_a_version_is_approved_and_kept() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0", "2.0.0") as (reader, server, _):
             said: list[str] = []
             found = await installed(reader, said, version="1.0.0")
@@ -567,11 +571,11 @@ def test_a_version_is_approved_and_kept() -> None:
             assert subscription["spec"]["installPlanApproval"] == "Manual"
             assert subscription["status"]["installedCSV"] == "cache.v1.0.0"
 
-    run(story)
+    run(scenario)
 
 
 def test_an_upgrade_to_the_installed_version_approves_nothing() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0", "2.0.0") as (reader, server, olm):
             await installed(reader, version="1.0.0")
             olm.look()
@@ -587,16 +591,16 @@ def test_an_upgrade_to_the_installed_version_approves_nothing() -> None:
             assert waiting is not None
             assert waiting["spec"]["approved"] is False
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize("pending", ["", "db.v2.0.0"])
 def test_with_another_operator_with_manual_approval_the_first_plan_is_approved(
     pending: str,
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
-            neighbor = made("Subscription", "db", spec={
+            neighbor = new_object("Subscription", "db", spec={
                 "name": "db", "source": "shelf", "sourceNamespace": "apps",
                 "installPlanApproval": "Manual",
             })  # fmt: skip
@@ -619,11 +623,11 @@ def test_with_another_operator_with_manual_approval_the_first_plan_is_approved(
             refusal = "not approving install-cache.v1.0.0: it also installs db.v2.0.0"
             assert said.count(refusal) == (1 if pending else 0)
 
-    run(story)
+    run(scenario)
 
 
 def test_an_upgrade_goes_hop_by_hop_to_its_target() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0", "2.0.0", "3.0.0", "4.0.0") as (reader, server, _):
             await installed(reader, version="1.0.0")
             options = UpgradeOptions(namespace="apps", package="cache", to="3.0.0")
@@ -643,11 +647,11 @@ def test_an_upgrade_goes_hop_by_hop_to_its_target() -> None:
             assert subscription is not None
             assert subscription["status"]["installedCSV"] == "cache.v3.0.0"
 
-    run(story)
+    run(scenario)
 
 
 def test_an_automatic_upgrade_is_reported_from_its_start() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, _, olm):
             await installed(reader)
             options = UpgradeOptions(namespace="apps", package="cache", to="2.0.0")
@@ -668,7 +672,7 @@ def test_an_automatic_upgrade_is_reported_from_its_start() -> None:
             ]
             assert done.hops == ("cache.v2.0.0",)
 
-    run(story)
+    run(scenario)
 
 
 def test_a_planned_upgrade_shows_its_path_and_writes_nothing(
@@ -698,7 +702,7 @@ def test_a_planned_upgrade_shows_its_path_and_writes_nothing(
         options = UpgradeOptions(namespace="apps", package="cache", **fields)  # type: ignore[arg-type]
         return await upgrade_plan.plan(reader, options, Access())
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0", "2.0.0") as (reader, server, olm):
             await installed(reader, version="1.0.0")
             olm.look()
@@ -706,7 +710,7 @@ def test_a_planned_upgrade_shows_its_path_and_writes_nothing(
             assert upcoming is not None
             rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
             permissions = [{"serviceAccountName": "cache", "rules": [rule]}]
-            csv = made("ClusterServiceVersion", names[1], spec={
+            csv = new_object("ClusterServiceVersion", names[1], spec={
                 "version": "2.0.0", "install": {"spec": {"permissions": permissions}}
             })  # fmt: skip
             step = {"kind": "ClusterServiceVersion", "name": names[1],
@@ -722,7 +726,7 @@ def test_a_planned_upgrade_shows_its_path_and_writes_nothing(
             assert "later hops are not known" in plan.notes[0]
 
             packed = base64.b64encode(gzip.compress(json.dumps(csv).encode()))
-            server.put("configmaps", made("ConfigMap", "unpacked", binaryData={
+            server.put("configmaps", new_object("ConfigMap", "unpacked", binaryData={
                 "csv.yaml": base64.b64encode(packed).decode()
             }))  # fmt: skip
             reference = {"kind": "ConfigMap", "name": "unpacked", "namespace": "apps"}
@@ -760,11 +764,11 @@ def test_a_planned_upgrade_shows_its_path_and_writes_nothing(
                 await planned(reader, catalog="a.example/shelf:2")
             assert len(server.writes()) == writes
 
-    run(story)
+    run(scenario)
 
 
 def test_an_upgrade_that_olm_cannot_resolve_has_the_reason() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader, version="1.0.0")
             options = UpgradeOptions(namespace="apps", package="cache", to="2.0.0")
@@ -790,7 +794,7 @@ def test_an_upgrade_that_olm_cannot_resolve_has_the_reason() -> None:
             server.put("subscriptions", one | {"status": one["status"] | {"conditions": [failed]}})
             assert (await upgraded()).explanation.cause == "missing-dependency"
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize(
@@ -802,16 +806,16 @@ def test_an_upgrade_that_olm_cannot_resolve_has_the_reason() -> None:
     ],
 )
 def test_invalid_usage_is_refused(options: dict[str, str], words: str) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster() as (reader, _, _):
             with pytest.raises(ConfigurationError, match=words):
                 await install.plan(reader, InstallOptions(namespace="apps", **options), Access())
 
-    run(story)
+    run(scenario)
 
 
 def test_a_namespace_with_two_groups_and_a_missing_catalog_are_refused() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster() as (reader, server, _):
             with pytest.raises(InputError, match="no CatalogSource `other`"):
                 await install.plan(
@@ -820,17 +824,17 @@ def test_a_namespace_with_two_groups_and_a_missing_catalog_are_refused() -> None
                     Access(),
                 )
             for name in ("a", "b"):
-                server.put("operatorgroups", made("OperatorGroup", name, spec={}))
+                server.put("operatorgroups", new_object("OperatorGroup", name, spec={}))
             with pytest.raises(InputError, match="several OperatorGroups"):
                 await installed(reader)
 
-    run(story)
+    run(scenario)
 
 
 def test_the_catalog_that_offers_the_package_is_found() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
-            server.put("catalogsources", made("CatalogSource", "other", "olm", spec={}))
+            server.put("catalogsources", new_object("CatalogSource", "other", "olm", spec={}))
             options = InstallOptions(namespace="apps", package="cache")
             with pytest.raises(InputError, match="several catalogs match"):
                 await install.plan(reader, options, Access())
@@ -849,11 +853,11 @@ def test_the_catalog_that_offers_the_package_is_found() -> None:
                     reader, InstallOptions(namespace="apps", package="unknown"), Access()
                 )
 
-    run(story)
+    run(scenario)
 
 
 def test_a_catalog_can_be_named_with_its_namespace() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             options = InstallOptions(namespace="apps", package="cache", catalog="apps/shelf")
             plan = await install.plan(reader, options, Access())
@@ -861,7 +865,7 @@ def test_a_catalog_can_be_named_with_its_namespace() -> None:
             assert (spec["source"], spec["sourceNamespace"]) == ("shelf", "apps")
             assert server.writes() == []
 
-    run(story)
+    run(scenario)
 
 
 def olm_program(*args: str) -> Manifest:
@@ -886,9 +890,9 @@ def olm_program(*args: str) -> Manifest:
 def test_a_catalog_that_olm_does_not_use_for_the_namespace_is_refused(
     spec: Manifest, hint: str, args: tuple[str, ...]
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
-            server.put("catalogsources", made("CatalogSource", "shelf", spec=spec))
+            server.put("catalogsources", new_object("CatalogSource", "shelf", spec=spec))
             server.put("deployments", olm_program("--debug", *args))
             options = InstallOptions(namespace="new", package="cache", catalog="apps/shelf")
             with pytest.raises(InputError, match="OLM does not use the catalog") as raised:
@@ -901,7 +905,7 @@ def test_a_catalog_that_olm_does_not_use_for_the_namespace_is_refused(
             assert raised.value.hint.startswith(hint)
             assert server.writes() == []
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize(
@@ -918,9 +922,9 @@ def test_a_catalog_of_another_namespace_is_noted_if_that_may_not_be_the_global_o
 ) -> None:
     """Where OLM runs outside the cluster, the namespace of its global catalogs is not known."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
-            server.put("catalogsources", made("CatalogSource", "all", place, spec={}))
+            server.put("catalogsources", new_object("CatalogSource", "all", place, spec={}))
             if program is not None:
                 server.put("deployments", program)
             options = InstallOptions(namespace="new", package="cache", catalog="all")
@@ -932,7 +936,7 @@ def test_a_catalog_of_another_namespace_is_noted_if_that_may_not_be_the_global_o
             if notes:
                 assert notes[0].endswith("; if that is not `shared`, it does not find `shared/all`")
 
-    run(story)
+    run(scenario)
 
 
 def test_an_older_version_is_not_an_upgrade() -> None:
@@ -949,20 +953,20 @@ def test_an_older_version_is_not_an_upgrade() -> None:
 
 
 def test_an_installed_version_is_not_installed_again() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, _, _):
             await installed(reader)
             with pytest.raises(InputError, match="already requested") as raised:
                 await installed(reader)
             assert "olmkit upgrade cache" in raised.value.hint
 
-    run(story)
+    run(scenario)
 
 
 def test_a_csv_without_subscription_is_named_before_it_blocks() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
-            orphan = made("ClusterServiceVersion", "cache.v0.9.0", spec={})
+            orphan = new_object("ClusterServiceVersion", "cache.v0.9.0", spec={})
             orphan["metadata"]["labels"] = {f"{OLM}/cache.apps": ""}
             server.put("clusterserviceversions", orphan)
 
@@ -973,22 +977,22 @@ def test_a_csv_without_subscription_is_named_before_it_blocks() -> None:
             )
             assert [one["kind"] for one in plan.all] == ["ClusterServiceVersion"]
 
-    run(story)
+    run(scenario)
 
 
 def test_a_state_that_needs_action_only_counts_after_a_while() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, _, olm):
             olm.failing = "InstallComponentFailedNoRetry"
             found = await installed(reader)
 
             assert (found.readiness, found.cause) == (Readiness.BLOCKED, "csv-invalid")
 
-    run(story)
+    run(scenario)
 
 
 def test_an_operator_with_webhooks_is_ready_when_olm_stops_changing_it() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, _, olm):
             olm.csv_spec = {"webhookdefinitions": [{"deploymentName": "manager"}]}
             olm.second_look = {"phase": "Pending", "reason": "NeedsReinstall", "message": "again"}
@@ -999,11 +1003,11 @@ def test_an_operator_with_webhooks_is_ready_when_olm_stops_changing_it() -> None
             assert found.is_ready
             assert said[-3:] == [well, "`cache.v1.0.0` is Pending: again", well]
 
-    run(story)
+    run(scenario)
 
 
 def test_created_objects_are_removed_again() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.collects_garbage = True
             options = InstallOptions(namespace="new", package="cache", catalog="shelf")
@@ -1023,11 +1027,11 @@ def test_created_objects_are_removed_again() -> None:
             assert server.get("namespaces", "new", "") is None
             assert server.get("catalogsources", "shelf", "apps"), "it existed before"
 
-    run(story)
+    run(scenario)
 
 
 def test_a_subscription_that_another_client_deletes_ends_the_install() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             olm.leaves.add("cache")
             options = InstallOptions(namespace="apps", package="cache", catalog="shelf")
@@ -1049,7 +1053,7 @@ def test_a_subscription_that_another_client_deletes_ends_the_install() -> None:
             assert "another client" in found.hint
             assert "Subscription" not in [one["kind"] for one in created]
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize("ending", ["succeeds", "fails", "is interrupted"])
@@ -1060,7 +1064,7 @@ def test_objects_of_a_failed_install_are_kept_or_removed(
     quick = functools.partial(install.take_back, timeouts=QUICK)
     monkeypatch.setattr(install, "take_back", quick)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             olm.failing = "" if ending == "succeeds" else "InvalidInstallModes"
             options = InstallOptions(namespace="apps", package="cache", catalog="shelf")
@@ -1090,11 +1094,11 @@ def test_objects_of_a_failed_install_are_kept_or_removed(
             assert bool(server.all("subscriptions")) is stays
             assert ("reverted Subscription apps/cache" in said) is not stays
 
-    run(story)
+    run(scenario)
 
 
 def test_a_bundle_gets_its_own_catalog(root: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("0.0.1") as (reader, server, _):
             found = await installed(
                 reader, package="", catalog="", bundle=str(root / "bundle/0.0.1")
@@ -1112,11 +1116,11 @@ def test_a_bundle_gets_its_own_catalog(root: Path) -> None:
             owner = config["metadata"]["ownerReferences"][0]
             assert owner["uid"] == catalog["metadata"]["uid"]
 
-    run(story)
+    run(scenario)
 
 
 def test_an_upgrade_to_a_bundle_continues_from_its_catalog(root: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("0.0.0", "0.0.1") as (reader, server, _):
             package = "memcached-operator"
             await installed(reader, package=package, version="0.0.0")
@@ -1131,11 +1135,11 @@ def test_an_upgrade_to_a_bundle_continues_from_its_catalog(root: Path) -> None:
             with pytest.raises(InputError, match="is installed already"):
                 await upgrade.plan_bundle(reader, options, Access())
 
-    run(story)
+    run(scenario)
 
 
 def test_a_bundle_replaces_a_version_that_waits_for_approval(root: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("0.0.0", "0.0.9") as (reader, server, olm):
             package = "memcached-operator"
             await installed(reader, package=package, version="0.0.0")
@@ -1153,13 +1157,13 @@ def test_a_bundle_replaces_a_version_that_waits_for_approval(root: Path) -> None
             assert (done.hops, done.explanation.is_ready) == ((f"{package}.v0.0.1",), True)
             assert server.get("installplans", f"install-{package}.v0.0.9", "apps") is None
 
-    run(story)
+    run(scenario)
 
 
 def test_an_operator_that_watches_the_namespace_from_another_one_is_not_installed_again() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
-            copy = made("ClusterServiceVersion", "cache.v1.0.0", spec={})
+            copy = new_object("ClusterServiceVersion", "cache.v1.0.0", spec={})
             copy["metadata"]["labels"] = {"olm.copiedFrom": "home"}
             server.put("clusterserviceversions", copy)
             options = InstallOptions(
@@ -1167,22 +1171,22 @@ def test_an_operator_that_watches_the_namespace_from_another_one_is_not_installe
             )
             await install.plan(reader, options, Access())  # The copy is also about to be removed.
 
-            server.put("clusterserviceversions", made("ClusterServiceVersion", "cache.v1.0.0",
+            server.put("clusterserviceversions", new_object("ClusterServiceVersion", "cache.v1.0.0",
                                                       "home", spec={}))  # fmt: skip
             with pytest.raises(InputError, match="installed in namespace `home`"):
                 await install.plan(reader, options, Access())
 
-    run(story)
+    run(scenario)
 
 
 def test_an_operator_that_watches_all_namespaces_is_not_installed_into_a_new_one() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             options = InstallOptions(
                 namespace="apps", package="cache", catalog="shelf", version="1.0.0"
             )
             for targets in ("home", "home,else", None):
-                twin = made("ClusterServiceVersion", "cache.v1.0.0", "home", spec={})
+                twin = new_object("ClusterServiceVersion", "cache.v1.0.0", "home", spec={})
                 noted = {} if targets is None else {"olm.targetNamespaces": targets}
                 twin["metadata"]["annotations"] = noted
                 server.put("clusterserviceversions", twin)
@@ -1204,11 +1208,11 @@ def test_an_operator_that_watches_all_namespaces_is_not_installed_into_a_new_one
             server.put("clusterserviceversions", twin)
             await install.plan(reader, options, Access())
 
-    run(story)
+    run(scenario)
 
 
 def test_uninstalling_keeps_objects_of_other_owners_and_custom_resources() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             server.put("customresourcedefinitions", {
@@ -1241,27 +1245,29 @@ def test_uninstalling_keeps_objects_of_other_owners_and_custom_resources() -> No
             assert server.get("catalogsources", "shelf", "apps")
             assert server.get("caches", "mine", "other")
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize("namespace", ["new", "apps"])
 def test_the_namespace_that_install_created_is_kept_and_named(namespace: str) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, _, __):
             options = InstallOptions(namespace=namespace, package="cache", catalog="shelf")
-            made = await install.plan(reader, options, Access())
-            await install.carry_out(reader, made, report=[].append, timeouts=QUICK, created=[])
+            new_object = await install.plan(reader, options, Access())
+            await install.carry_out(
+                reader, new_object, report=[].append, timeouts=QUICK, created=[]
+            )
             gone = await uninstall_plan.plan(
                 reader, UninstallOptions(namespace=namespace, package="cache")
             )
             said = [one for one in gone.stays if "kubectl delete namespace new" in one]
             assert len(said) == (namespace == "new")
 
-    run(story)
+    run(scenario)
 
 
 def test_roles_that_olm_leaves_are_also_removed() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             labels = {"olm.owner": "cache.v1.0.0"}
@@ -1280,18 +1286,18 @@ def test_roles_that_olm_leaves_are_also_removed() -> None:
             )
             assert [one["metadata"]["name"] for one in plan.leftovers] == ["forgotten"]
 
-            twin = made("ClusterServiceVersion", "cache.v1.0.0", "other")
+            twin = new_object("ClusterServiceVersion", "cache.v1.0.0", "other")
             server.put("clusterserviceversions", twin)
             plan = await uninstall_plan.plan(
                 reader, UninstallOptions(namespace="apps", package="cache")
             )
             assert plan.leftovers == ()
 
-    run(story)
+    run(scenario)
 
 
 def test_an_unfinished_plan_is_removed_before_its_csv() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             for name, phase, *names in (
@@ -1300,7 +1306,7 @@ def test_an_unfinished_plan_is_removed_before_its_csv() -> None:
                 ("install-done", "Complete", "cache.v1.0.0"),
             ):
                 spec = {"clusterServiceVersionNames": names}
-                server.put("installplans", made("InstallPlan", name, spec=spec,
+                server.put("installplans", new_object("InstallPlan", name, spec=spec,
                                                 status={"phase": phase}))  # fmt: skip
 
             plan = await uninstall_plan.plan(
@@ -1311,14 +1317,14 @@ def test_an_unfinished_plan_is_removed_before_its_csv() -> None:
             assert order[:3] == ["cache", "install-now", "cache.v1.0.0"]
             assert not {"install-both", "install-done"} & set(order)
 
-    run(story)
+    run(scenario)
 
 
 def test_a_new_object_with_the_name_of_a_removed_one_is_another_object() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster() as (reader, server, _):
-            server.put("subscriptions", made("Subscription", "cache"))
-            old = made("Subscription", "cache")
+            server.put("subscriptions", new_object("Subscription", "cache"))
+            old = new_object("Subscription", "cache")
             short = replace(QUICK, seconds=0.2)
             for uid, left in ((None, 1), ("of-one-that-is-gone", 0)):
                 old["metadata"]["uid"] = uid
@@ -1327,7 +1333,7 @@ def test_a_new_object_with_the_name_of_a_removed_one_is_another_object() -> None
                 )
                 assert len(found) == left
 
-    run(story)
+    run(scenario)
 
 
 def components(*kinds: str, space: str = "apps") -> Manifest:
@@ -1342,7 +1348,7 @@ def components(*kinds: str, space: str = "apps") -> Manifest:
 
 def test_objects_that_olm_creates_during_the_removal_are_also_removed() -> None:
     properties = {"properties": [{"type": "olm.package", "value": {"packageName": "cache"}}]}
-    late = made("ClusterServiceVersion", "called-otherwise", spec={
+    late = new_object("ClusterServiceVersion", "called-otherwise", spec={
         "customresourcedefinitions": {"owned": [{"name": "caches.example.com"}]},
     })  # fmt: skip
     late["metadata"]["annotations"] = {"operatorframework.io/properties": json.dumps(properties)}
@@ -1350,7 +1356,7 @@ def test_objects_that_olm_creates_during_the_removal_are_also_removed() -> None:
            "metadata": {"name": "caches.example.com"},
            "spec": {"group": "example.com", "names": {"kind": "Cache"}}}  # fmt: skip
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             server.put("operators", components())
@@ -1380,23 +1386,23 @@ def test_objects_that_olm_creates_during_the_removal_are_also_removed() -> None:
                 assert server.all(plural) == []
             assert server.all("clusterroles") == []
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize("is_owned", [False, True])
 def test_a_plan_of_two_operators_does_not_restore_olms_list(is_owned: bool) -> None:
     label = f"{OLM}/cache.apps"
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             await installed(reader)
-            shared = made("InstallPlan", "install-both", status={"phase": "Complete"})
+            shared = new_object("InstallPlan", "install-both", status={"phase": "Complete"})
             shared["metadata"]["labels"] = {label: "", f"{OLM}/kettle.apps": ""}
             names = ["cache.v1.0.0", "kettle.v1"]
             if is_owned:  # OLM names each Subscription of the namespace as an owner.
                 olm.leaves = {"kettle"}
                 spec = {"name": "kettle", "source": "shelf", "sourceNamespace": "apps"}
-                neighbor = made("Subscription", "kettle", spec=spec)
+                neighbor = new_object("Subscription", "kettle", spec=spec)
                 neighbor["metadata"]["uid"] = "kettle-uid"
                 server.put("subscriptions", neighbor)
                 owner = {"apiVersion": f"{OLM}/v1alpha1", "kind": "Subscription",
@@ -1437,11 +1443,11 @@ def test_a_plan_of_two_operators_does_not_restore_olms_list(is_owned: bool) -> N
             assert found["metadata"]["labels"] == {f"{OLM}/kettle.apps": ""}
             assert said.count("deleting Operator cache.apps") <= 3
 
-    run(story)
+    run(scenario)
 
 
 def test_olms_list_is_kept_as_long_as_a_crd_is_on_it() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             plan = await uninstall_plan.plan(
@@ -1457,11 +1463,11 @@ def test_olms_list_is_kept_as_long_as_a_crd_is_on_it() -> None:
             assert done.left == ()
             assert [one["metadata"]["name"] for one in server.all("operators")] == ["cache.apps"]
 
-    run(story)
+    run(scenario)
 
 
 def test_a_new_subscription_during_the_removal_keeps_the_operator() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             plan = await uninstall_plan.plan(
@@ -1471,7 +1477,7 @@ def test_a_new_subscription_during_the_removal_keeps_the_operator() -> None:
 
             def report(line: str) -> None:
                 if line.startswith("deleting ClusterServiceVersion"):
-                    again = made("Subscription", "cache", spec=subscription["spec"])
+                    again = new_object("Subscription", "cache", spec=subscription["spec"])
                     server.put("subscriptions", again)
 
             done = await uninstall.carry_out(reader, plan, report=report, timeouts=QUICK)
@@ -1479,7 +1485,7 @@ def test_a_new_subscription_during_the_removal_keeps_the_operator() -> None:
             assert [one["kind"] for one in done.left] == ["Subscription"]
             assert len(server.all("subscriptions")) == 1
 
-    run(story)
+    run(scenario)
 
 
 def test_roles_that_olm_creates_again_for_a_removed_group_are_removed() -> None:
@@ -1489,28 +1495,28 @@ def test_roles_that_olm_creates_again_for_a_removed_group_are_removed() -> None:
         return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
                 "metadata": {"name": name, "labels": labels}}  # fmt: skip
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
-            made = await uninstall_plan.plan(
+            new_object = await uninstall_plan.plan(
                 reader, UninstallOptions(namespace="apps", package="cache")
             )
-            (group,) = [one for one in made.all if one["kind"] == "OperatorGroup"]
+            (group,) = [one for one in new_object.all if one["kind"] == "OperatorGroup"]
             name = group["metadata"]["name"]
             server.put("clusterroles", role("forgotten", name, "apps"))
             server.put("clusterroles", role("of-others", name, "elsewhere"))
 
-            done = await uninstall.carry_out(reader, made, report=[].append, timeouts=QUICK)
+            done = await uninstall.carry_out(reader, new_object, report=[].append, timeouts=QUICK)
 
             assert "forgotten" in [one["metadata"]["name"] for one in done.gone]
             left = [one["metadata"]["name"] for one in server.all("clusterroles")]
             assert (done.left, left) == ((), ["of-others"])
 
-    run(story)
+    run(scenario)
 
 
 def test_crds_are_kept_until_all_dependents_of_operands_are_gone() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             server.put("customresourcedefinitions", {
@@ -1542,11 +1548,11 @@ def test_crds_are_kept_until_all_dependents_of_operands_are_gone() -> None:
             assert done.left == ()
             assert server.all("customresourcedefinitions") == []
 
-    run(story)
+    run(scenario)
 
 
 def test_uninstall_works_with_permissions_in_one_namespace() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             server.denies = lambda access: access.namespace != "apps"
@@ -1564,7 +1570,7 @@ def test_uninstall_works_with_permissions_in_one_namespace() -> None:
             with pytest.raises(Forbidden, match="customresourcedefinitions"):
                 await uninstall_plan.plan(reader, replace(options, delete_crds=True))
 
-    run(story)
+    run(scenario)
 
 
 def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
@@ -1574,7 +1580,7 @@ def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
             await install.plan(reader, options, Access())
         return raised.value
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.remove("catalogsources", "shelf", "apps")
             assert (await refused(reader)).message == "the cluster has no catalog"
@@ -1594,15 +1600,15 @@ def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
             error = await refused(reader)
             assert "are unknown, because you may not list them" in error.message
 
-    run(story)
+    run(scenario)
 
 
 def test_why_does_not_report_a_catalog_as_absent_that_cannot_be_listed(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster() as (reader, server, _):
             spec = {"name": "new", "source": "shelf", "sourceNamespace": "olm", "channel": "s"}
-            server.put("subscriptions", made("Subscription", "new", "mine", spec=spec))
-            server.put("operatorgroups", made("OperatorGroup", "g", "mine", spec={}))
+            server.put("subscriptions", new_object("Subscription", "new", "mine", spec=spec))
+            server.put("operatorgroups", new_object("OperatorGroup", "g", "mine", spec={}))
             file = tmp_path / "objects.yaml"
 
             async def why() -> Explanation:
@@ -1621,14 +1627,14 @@ def test_why_does_not_report_a_catalog_as_absent_that_cannot_be_listed(tmp_path:
             # Permission to list in the catalog's namespace is sufficient.
             server.denies = lambda access: access.namespace == ""
             assert (await why()).cause == "no-such-catalog"
-            server.put("catalogsources", made("CatalogSource", "shelf", "olm", spec={}))
+            server.put("catalogsources", new_object("CatalogSource", "shelf", "olm", spec={}))
             assert (await why()).cause == "catalog-not-ready"
 
-    run(story)
+    run(scenario)
 
 
 def test_nothing_to_uninstall_names_where_the_operator_is() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, _, _):
             await installed(reader)
             with pytest.raises(InputError) as raised:
@@ -1637,7 +1643,7 @@ def test_nothing_to_uninstall_names_where_the_operator_is() -> None:
                 )
             assert "`apps`" in raised.value.hint
 
-    run(story)
+    run(scenario)
 
 
 def crd_of_caches(**spec: Any) -> Manifest:
@@ -1657,7 +1663,7 @@ def crd_of_caches(**spec: Any) -> Manifest:
     }
 
 
-def a_cache(name: str = "mine", **metadata: Any) -> Manifest:
+def new_cache(name: str = "mine", **metadata: Any) -> Manifest:
     return {
         "apiVersion": "example.com/v1",
         "kind": "Cache",
@@ -1692,13 +1698,13 @@ def test_objects_that_only_this_command_can_read_are_deleted_without_conversion(
     there: bool,
 ) -> None:
     # A list in the storage version needs no conversion; that of the garbage collector does.
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.put("customresourcedefinitions", crd_of_caches(conversion=WEBHOOK))
-            server.put("caches", a_cache())
+            server.put("caches", new_cache())
             service = WEBHOOK["webhook"]["clientConfig"]["service"]
             if there:
-                server.put("services", made("Service", service["name"], service["namespace"])
+                server.put("services", new_object("Service", service["name"], service["namespace"])
                            | {"apiVersion": "v1"})  # fmt: skip
             plan = await uninstall_plan.plan(reader, BOTH)
             assert plan.unread == ()
@@ -1713,16 +1719,16 @@ def test_objects_that_only_this_command_can_read_are_deleted_without_conversion(
             # No garbage collector runs here: the object waits for it.
             assert "waits until the cluster's garbage collector" in done.hint
 
-    run(story)
+    run(scenario)
 
 
 def test_a_missing_conversion_webhook_does_not_block_an_uninstall() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (plain, server, _):
             reader = NothingConverts(plain.cluster)
             await installed(reader)
             server.put("customresourcedefinitions", crd_of_caches(conversion=WEBHOOK))
-            server.put("caches", a_cache())
+            server.put("caches", new_cache())
 
             for fields, other in (
                 ({"delete_operands": True}, "--delete-crds"),
@@ -1755,7 +1761,7 @@ def test_a_missing_conversion_webhook_does_not_block_an_uninstall() -> None:
                 reader, plan, report=said.append, timeouts=QUICK)).left == ()  # fmt: skip
             assert server.all("customresourcedefinitions") == []
 
-    run(story)
+    run(scenario)
 
 
 class _Unconverted:
@@ -1783,7 +1789,7 @@ AWAY = ClusterError(
 
 
 def test_a_missing_conversion_webhook_is_the_cause_in_why_and_status() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (plain, server, olm):
             owned = {"owned": [{"name": "caches.example.com", "kind": "Cache"}]}
             olm.csv_spec = {"customresourcedefinitions": owned}
@@ -1803,11 +1809,11 @@ def test_a_missing_conversion_webhook_is_the_cause_in_why_and_status() -> None:
             reader = ClusterObjects(_Unconverted(plain.cluster, hidden))  # type: ignore[arg-type]
             assert (await cluster_read.why(reader, "cache", "apps")).is_ready
 
-    run(story)
+    run(scenario)
 
 
 def test_an_upgrade_is_refused_if_olm_cannot_compare_its_crds_with_the_objects() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (plain, server, _):
             server.put("customresourcedefinitions", crd_of_caches(conversion=WEBHOOK))
             reader = ClusterObjects(_Unconverted(plain.cluster, AWAY))  # type: ignore[arg-type]
@@ -1817,7 +1823,7 @@ def test_an_upgrade_is_refused_if_olm_cannot_compare_its_crds_with_the_objects()
             assert "correct the Service" in raised.value.hint
             await fit.require(reader, seen, [crd_of_caches(conversion=WEBHOOK)])
 
-    run(story)
+    run(scenario)
 
 
 class NothingAdmits(ClusterObjects):
@@ -1833,12 +1839,12 @@ class NothingAdmits(ClusterObjects):
 
 
 def test_an_operator_with_a_failing_webhook_is_removed_before_its_objects() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (plain, server, _):
             reader = NothingAdmits(plain.cluster)
             await installed(reader)
             server.put("customresourcedefinitions", crd_of_caches())
-            server.put("caches", a_cache())
+            server.put("caches", new_cache())
             plan = await uninstall_plan.plan(reader, BOTH)
             said: list[str] = []
             done = await uninstall.carry_out(reader, plan, report=said.append, timeouts=QUICK)
@@ -1849,14 +1855,14 @@ def test_an_operator_with_a_failing_webhook_is_removed_before_its_objects() -> N
             assert kinds.index("ClusterServiceVersion") < kinds.index("Cache")
             assert kinds.index("Cache") < kinds.index("CustomResourceDefinition")
 
-    run(story)
+    run(scenario)
 
 
 def test_objects_that_a_plain_uninstall_left_can_be_removed_later() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.put("customresourcedefinitions", crd_of_caches())
-            server.put("caches", a_cache())
+            server.put("caches", new_cache())
             server.put("clusterroles", {"apiVersion": "rbac.authorization.k8s.io/v1",
                                         "kind": "ClusterRole",
                                         "metadata": {"name": "left"}})  # fmt: skip
@@ -1876,11 +1882,11 @@ def test_objects_that_a_plain_uninstall_left_can_be_removed_later() -> None:
             names = [one["metadata"]["name"] for one in plan.all]
             assert names == ["mine", "left", "caches.example.com", "cache.apps"]
 
-    run(story)
+    run(scenario)
 
 
 def test_crds_are_also_found_by_the_annotation_of_the_install() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster() as (reader, server, _):
             for namespace, count in (("apps", 1), ("other", 0)):
                 crd = crd_of_caches()
@@ -1895,18 +1901,18 @@ def test_crds_are_also_found_by_the_annotation_of_the_install() -> None:
                     with pytest.raises(InputError, match="nothing requests"):
                         await uninstall_plan.plan(reader, BOTH)
 
-    run(story)
+    run(scenario)
 
 
 def test_a_crd_that_another_operator_needs_is_kept() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             server.put("customresourcedefinitions", crd_of_caches())
-            server.put("caches", a_cache())
+            server.put("caches", new_cache())
             for side in ("owned", "required"):
                 names = {side: [{"name": "caches.example.com"}]}
-                other = made("ClusterServiceVersion", "other.v1", "elsewhere",
+                other = new_object("ClusterServiceVersion", "other.v1", "elsewhere",
                              spec={"customresourcedefinitions": names})  # fmt: skip
                 server.put("clusterserviceversions", other)
                 plan = await uninstall_plan.plan(reader, BOTH)
@@ -1918,14 +1924,14 @@ def test_a_crd_that_another_operator_needs_is_kept() -> None:
                     "ClusterServiceVersion elsewhere/other.v1 needs it"
                 )
 
-    run(story)
+    run(scenario)
 
 
 def test_finalizers_that_no_operator_removes_are_named_and_removed_on_request() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.put("customresourcedefinitions", crd_of_caches())
-            server.put("caches", a_cache(finalizers=["example.com/cleanup"]))
+            server.put("caches", new_cache(finalizers=["example.com/cleanup"]))
             short = replace(QUICK, seconds=0.3)
             plan = await uninstall_plan.plan(reader, BOTH)
             done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=short)
@@ -1940,15 +1946,15 @@ def test_finalizers_that_no_operator_removes_are_named_and_removed_on_request() 
                 "foregroundDeletion"
             ]  # Kubernetes' own finalizer
 
-    run(story)
+    run(scenario)
 
 
 def test_uninstall_reports_why_the_operator_does_not_remove_its_finalizer() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
             server.put("customresourcedefinitions", crd_of_caches())
-            server.put("caches", a_cache(finalizers=["example.com/cleanup"]))
+            server.put("caches", new_cache(finalizers=["example.com/cleanup"]))
             (csv,) = server.all("clusterserviceversions")
             failed = {"phase": "Failed", "reason": "ComponentUnhealthy", "message": "no pod runs"}
             server.put("clusterserviceversions", {**csv, "status": failed})
@@ -1962,11 +1968,11 @@ def test_uninstall_reports_why_the_operator_does_not_remove_its_finalizer() -> N
             assert "no pod runs" in why
             assert instead == "`--remove-finalizers` does it instead"
 
-    run(story)
+    run(scenario)
 
 
 def test_the_lease_of_the_operators_pods_is_removed_with_it() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             deployments = [{"name": "cache-manager"}]
             olm.csv_spec = {"install": {"spec": {"deployments": deployments}}}
@@ -1985,14 +1991,14 @@ def test_the_lease_of_the_operators_pods_is_removed_with_it() -> None:
 
             assert [one["metadata"]["name"] for one in plan.leftovers] == ["ours"]
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded"])
 def test_a_failed_upgrade_is_retried(phase: str) -> None:
     """An operator can run although its InstallPlan failed at another object."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             await installed(reader)
             options = UpgradeOptions(namespace="apps", package="cache", retry=True)
@@ -2005,10 +2011,10 @@ def test_a_failed_upgrade_is_retried(phase: str) -> None:
 
             with pytest.raises(InputError, match="nothing to retry"):
                 await upgraded()
-            server.put("installplans", made("InstallPlan", "install-cache.v2.0.0",
+            server.put("installplans", new_object("InstallPlan", "install-cache.v2.0.0",
                        spec={"clusterServiceVersionNames": ["cache.v2.0.0"], "approved": True},
                        status={"phase": "Failed"}))  # fmt: skip
-            server.put("clusterserviceversions", made("ClusterServiceVersion", "cache.v2.0.0",
+            server.put("clusterserviceversions", new_object("ClusterServiceVersion", "cache.v2.0.0",
                        spec={"replaces": "cache.v1.0.0"}, status={"phase": phase}))  # fmt: skip
             one = server.get("subscriptions", "cache", "apps")
             assert one is not None
@@ -2025,31 +2031,31 @@ def test_a_failed_upgrade_is_retried(phase: str) -> None:
                 "cache.v2.0.0"
             ]
 
-    run(story)
+    run(scenario)
 
 
 def test_a_refused_upgrade_explains_that_olm_does_not_wait_for_olmkit() -> None:
     refused = InputError("it does not fit", hint="change the OperatorGroup")
-    automatic = made("Subscription", "cache", spec={"installPlanApproval": "Automatic"})
-    for subscription in (automatic, made("Subscription", "cache", spec={})):
+    automatic = new_object("Subscription", "cache", spec={"installPlanApproval": "Automatic"})
+    for subscription in (automatic, new_object("Subscription", "cache", spec={})):
         found = upgrade_plan.as_olm_approves(refused, subscription)
         assert found.message == refused.message
         first, warning = found.hint.split("; ")
         assert first == refused.hint
         assert "`kubectl patch subscription cache -n apps " in warning
 
-    manual = made("Subscription", "cache", spec={"installPlanApproval": "Manual"})
+    manual = new_object("Subscription", "cache", spec={"installPlanApproval": "Manual"})
     assert upgrade_plan.as_olm_approves(refused, manual) is refused
 
 
 def test_a_bundle_that_the_cluster_would_refuse_is_refused_before_its_plan_is_approved() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             await installed(reader, manual=True)
-            csv = made("ClusterServiceVersion", "cache.v2.0.0", spec={"installModes": []})
+            csv = new_object("ClusterServiceVersion", "cache.v2.0.0", spec={"installModes": []})
             resource = {"kind": "ClusterServiceVersion", "name": "cache.v2.0.0",
                         "manifest": json.dumps(csv)}  # fmt: skip
-            plan = made("InstallPlan", "install-cache.v2.0.0",
+            plan = new_object("InstallPlan", "install-cache.v2.0.0",
                         spec={"clusterServiceVersionNames": ["cache.v2.0.0"], "approved": False},
                         status={"phase": "RequiresApproval",
                                 "plan": [{"resource": resource}]})  # fmt: skip
@@ -2067,15 +2073,15 @@ def test_a_bundle_that_the_cluster_would_refuse_is_refused_before_its_plan_is_ap
             assert waiting["spec"]["approved"] is False
             assert server.get("clusterserviceversions", "cache.v1.0.0", "apps")
 
-    run(story)
+    run(scenario)
 
 
 def test_a_cluster_without_olm_is_reported() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         server = ApiServer.of([KINDS[5]])
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:
             with pytest.raises(InputError, match="OLM is not installed") as raised:
                 await status.status(ClusterObjects(http))
             assert "olmkit olm install" in raised.value.hint
 
-    run(story)
+    run(scenario)

@@ -19,7 +19,7 @@ Manifest = dict[str, Any]
 OLD, NEW = "cache.v1", "cache.v2"
 
 
-def made(kind: str, name: str, **fields: Any) -> Manifest:
+def new_object(kind: str, name: str, **fields: Any) -> Manifest:
     return {"kind": kind, "metadata": {"name": name, "namespace": "apps"}, **fields}
 
 
@@ -28,14 +28,14 @@ def state(*csvs: Manifest, plan: str = "Complete", installed: str = NEW) -> Clus
     names = {"clusterServiceVersionNames": [NEW]}
     return ClusterState(
         namespace="apps",
-        subscriptions=(made("Subscription", "cache", spec={"name": "cache"}, status=status),),
+        subscriptions=(new_object("Subscription", "cache", spec={"name": "cache"}, status=status),),
         csvs=csvs,
-        plans=(made("InstallPlan", "p", spec=names, status={"phase": plan}),),
+        plans=(new_object("InstallPlan", "p", spec=names, status={"phase": plan}),),
     )
 
 
 def csv(name: str, phase: str) -> Manifest:
-    return made("ClusterServiceVersion", name, status={"phase": phase})
+    return new_object("ClusterServiceVersion", name, status={"phase": phase})
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_a_served_catalog_is_read_again_after_a_while(spec: Manifest, hint: str)
     seen = state(csv(NEW, "Succeeded"))
     seen.subscriptions[0]["spec"] |= {"source": "shelf", "sourceNamespace": "apps"}
     status = {"connectionState": {"lastObservedState": "READY"}}
-    shelf = made("CatalogSource", "shelf", spec=spec, status=status)
-    group = made("OperatorGroup", "group", spec={})
+    shelf = new_object("CatalogSource", "shelf", spec=spec, status=status)
+    group = new_object("OperatorGroup", "group", spec={})
     seen = replace(seen, catalogs=(shelf,), groups=(group,))
     plan = upgrade_plan.plan_of(seen, "cache", NEW, ("cache.v3",), None)
     watch = upgrade_wait.UpgradeWatch(
@@ -118,8 +118,8 @@ def test_a_served_catalog_is_read_again_after_a_while(spec: Manifest, hint: str)
 
 
 def test_a_catalogs_pod_whose_image_differs_from_its_tag_is_outdated() -> None:
-    source = made("CatalogSource", "shelf", spec={"image": "r/shelf:latest"})
-    pod = made("Pod", "shelf-x", status={
+    source = new_object("CatalogSource", "shelf", spec={"image": "r/shelf:latest"})
+    pod = new_object("Pod", "shelf-x", status={
         "initContainerStatuses": [{"imageID": "r/shelf@sha256:aa"}],
         "containerStatuses": [{"imageID": "r/opm@sha256:cc"}],
     })  # fmt: skip
@@ -144,10 +144,10 @@ def test_a_changed_catalog_is_read_when_its_pod_or_connection_is_new(
     field: str, reference: str, is_read: bool
 ) -> None:
     connection = {"lastObservedState": "READY", "address": "host:2"}
-    source = made("CatalogSource", "shelf", status={"connectionState": connection})
+    source = new_object("CatalogSource", "shelf", status={"connectionState": connection})
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    new = made("Pod", "n", spec={"initContainers": [{"image": "r/shelf:v2"}]}, status=ready)
-    old = made("Pod", "o", spec={"containers": [{"image": "r/shelf:v1"}]}, status=ready)
+    new = new_object("Pod", "n", spec={"initContainers": [{"image": "r/shelf:v2"}]}, status=ready)
+    old = new_object("Pod", "o", spec={"containers": [{"image": "r/shelf:v1"}]}, status=ready)
     old["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 
     assert upgrade_wait.is_read(source, [new, old], field, reference) is is_read

@@ -62,7 +62,7 @@ def catalog(served: str = OLD, minutes: int = 0, seen: int = 2, **progressing: s
 
 def run(
     there: Any,
-    story: Callable[[ClusterObjects, ApiServer], Awaitable[None]],
+    scenario: Callable[[ClusterObjects, ApiServer], Awaitable[None]],
 ) -> None:
     async def whole() -> None:
         server = ApiServer.of(KINDS)
@@ -70,7 +70,7 @@ def run(
         server.put("clusterextensions", EXTENSION)
         async with asyncio.timeout(30), server.serving():
             async with HttpCluster(ClusterConfig(server=server.url)) as http:
-                await story(ClusterObjects(http), server)
+                await scenario(ClusterObjects(http), server)
 
     asyncio.run(whole())
 
@@ -119,7 +119,7 @@ async def planned(
 def test_a_catalog_that_will_be_read_is_waited_for(
     offers: Callable[[str], None], first: str, minutes: int, seen: int
 ) -> None:
-    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer) -> None:
         offers(first)
 
         def catalogd() -> None:
@@ -134,7 +134,7 @@ def test_a_catalog_that_will_be_read_is_waited_for(
         )
         assert ("looks every 5 minutes" in told[0]) == bool(minutes)
 
-    run(catalog(minutes=minutes, seen=seen), story)
+    run(catalog(minutes=minutes, seen=seen), scenario)
 
 
 @pytest.mark.parametrize(
@@ -149,29 +149,29 @@ def test_a_catalog_that_will_be_read_is_waited_for(
 def test_a_catalog_that_stays_old_is_the_cause(
     offers: Callable[[str], None], there: Any, readiness: Readiness, says: str
 ) -> None:
-    async def story(reader: ClusterObjects, _: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer) -> None:
         offers("cache.v1")
         found, _told = await planned(reader)
         assert isinstance(found, Explanation)
         assert (found.cause, found.readiness) == ("catalog-outdated", readiness)
         assert says in found.message
 
-    run(there, story)
+    run(there, scenario)
 
 
 def test_a_version_that_is_already_offered_is_not_waited_for(offers: Callable[[str], None]) -> None:
-    async def story(reader: ClusterObjects, _: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer) -> None:
         offers("cache.v2")
         found, told = await planned(reader)
         assert isinstance(found, ExtensionUpgrade)
         assert (found.offer.csv, told) == ("cache.v2", [])
         assert "serves an older image" in found.offer.notes[0]
 
-    run(catalog(minutes=5), story)
+    run(catalog(minutes=5), scenario)
 
 
 def test_a_catalog_that_is_up_to_date_decides_at_once(offers: Callable[[str], None]) -> None:
-    async def story(reader: ClusterObjects, _: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer) -> None:
         offers("cache.v1")
         found, _told = await planned(reader)
         assert isinstance(found, ExtensionUpgrade)
@@ -180,7 +180,7 @@ def test_a_catalog_that_is_up_to_date_decides_at_once(offers: Callable[[str], No
         with pytest.raises(InputError, match="no version that fits"):
             await planned(reader)
 
-    run(catalog(served=NEW, minutes=5), story)
+    run(catalog(served=NEW, minutes=5), scenario)
 
 
 def test_a_registry_that_does_not_answer_is_a_note(
@@ -191,14 +191,14 @@ def test_a_registry_that_does_not_answer_is_a_note(
 
     monkeypatch.setattr(digest, "read_digest", of_reference)
 
-    async def story(reader: ClusterObjects, _: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer) -> None:
         offers("cache.v1")
         found, _told = await planned(reader)
         assert isinstance(found, ExtensionUpgrade)
         (note,) = found.offer.notes
         assert note.startswith("whether the catalog `shelf` is up to date is not known: registry")
 
-    run(catalog(), story)
+    run(catalog(), scenario)
 
 
 def test_a_pinned_reference_is_never_old(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,8 +209,8 @@ def test_a_pinned_reference_is_never_old(monkeypatch: pytest.MonkeyPatch) -> Non
     there = catalog()
     there["spec"]["source"]["image"]["ref"] = f"r.example/c@{OLD}"
 
-    async def story(reader: ClusterObjects, _: ApiServer) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer) -> None:
         age = await catalog_age.read(reader, EXTENSION, Access())
         assert (age.expected, age.notes) == ({}, ())
 
-    run(there, story)
+    run(there, scenario)

@@ -65,7 +65,7 @@ KINDS = (
     resource("example.com", "Toy", "toys", namespaced=True),
 )
 
-Story = Callable[[ClusterObjects, ApiServer, dict[str, str]], Awaitable[None]]
+Scenario = Callable[[ClusterObjects, ApiServer, dict[str, str]], Awaitable[None]]
 
 
 V0 = tuple(
@@ -79,7 +79,7 @@ V0 = tuple(
 )
 
 
-def run(story: Story, *more: Resource) -> None:
+def run(scenario: Scenario, *more: Resource) -> None:
     """`says` is the controller's answer: `reason` and `message`; success without them."""
 
     async def whole() -> None:
@@ -103,7 +103,7 @@ def run(story: Story, *more: Resource) -> None:
             working = asyncio.ensure_future(controller())
             try:
                 async with HttpCluster(ClusterConfig(server=server.url)) as http:
-                    await story(ClusterObjects(http), server, says)
+                    await scenario(ClusterObjects(http), server, says)
             finally:
                 working.cancel()
 
@@ -136,7 +136,7 @@ async def installed(reader: ClusterObjects, options: ExtensionOptions = OPTIONS)
 
 
 def test_an_extension_is_created_waited_for_changed_and_removed() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         assert (await installed(reader)).is_ready
         assert server.get("namespaces", "apps", "")
         with pytest.raises(InputError, match="already"):
@@ -162,7 +162,7 @@ def test_an_extension_is_created_waited_for_changed_and_removed() -> None:
         assert (done.gone, done.left) == (gone.all, ())
         assert server.all("clusterextensions") == []
 
-    run(story)
+    run(scenario)
 
 
 def _deployment(server: ApiServer, *, available: bool) -> None:
@@ -177,7 +177,7 @@ def _deployment(server: ApiServer, *, available: bool) -> None:
 
 
 def test_an_installed_extension_is_not_ready_before_the_deployments_are_available() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         _deployment(server, available=False)
         server.put("pods", {
             "apiVersion": "v1", "kind": "Pod",
@@ -197,11 +197,11 @@ def test_an_installed_extension_is_not_ready_before_the_deployments_are_availabl
         _deployment(server, available=True)
         assert (await why.why(reader, "cache")).is_ready
 
-    run(story)
+    run(scenario)
 
 
 def test_an_upgrade_waits_for_the_expected_bundle() -> None:
-    async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         await installed(reader)
         made = await upgrade.plan(reader, "cache", "", Access())
         expected = replace(made, offer=ExtensionChoice(csv="cache.v2"))
@@ -211,7 +211,7 @@ def test_an_upgrade_waits_for_the_expected_bundle() -> None:
         assert (found.cause, found.readiness) == ("waiting", Readiness.WAITING)
         assert "installed `cache.v1` and not yet `cache.v2`" in found.message
 
-    run(story)
+    run(scenario)
 
 
 CRD = {
@@ -229,7 +229,7 @@ def _toy(server: ApiServer, *finalizers: str) -> None:
 
 
 def test_the_lease_of_the_operator_is_removed_last() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         _deployment(server, available=True)
         for name, holder in (("own", "cache-6848fb47f7-xdsmr_1"), ("other", "queue-1-abcde")):
@@ -243,11 +243,11 @@ def test_the_lease_of_the_operator_is_removed_last() -> None:
         server.put("namespaces", {"metadata": {"name": "apps"}})  # created by another tool
         assert (await uninstall.plan(reader, "cache", delete_operands=False)).stays == ()
 
-    run(story)
+    run(scenario)
 
 
 def test_objects_for_one_extension_stay_when_another_of_its_package_is_removed() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         second = {"metadata": {"name": "second"}, "spec": {"namespace": "apps", "source": {
             "catalog": {"packageName": "cache"}}}}  # fmt: skip
@@ -267,11 +267,11 @@ def test_objects_for_one_extension_stay_when_another_of_its_package_is_removed()
         assert [(row.name, row.package) for row in rows] == [("cache", "cache"),
                                                              ("second", "cache")]  # fmt: skip
 
-    run(story)
+    run(scenario)
 
 
 def test_custom_resources_are_removed_first_and_only_on_request() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         server.put("customresourcedefinitions", CRD)
         _toy(server)
@@ -292,13 +292,13 @@ def test_custom_resources_are_removed_first_and_only_on_request() -> None:
         assert [one["kind"] for one in done.left] == ["CustomResourceDefinition"]
         assert said[:2] == ["deleting Toy apps/a", "deleting ClusterExtension cache"]
 
-    run(story)
+    run(scenario)
 
 
 def test_an_object_whose_operator_is_gone_keeps_the_extension_until_finalizers_are_removed() -> (
     None
 ):
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         server.put("customresourcedefinitions", CRD)
         _toy(server, "example.com/hold")
@@ -319,7 +319,7 @@ def test_an_object_whose_operator_is_gone_keeps_the_extension_until_finalizers_a
         assert [one["kind"] for one in done.gone] == ["Toy"]
         assert server.all("toys") == []
 
-    run(story)
+    run(scenario)
 
 
 class NothingConverts(ClusterObjects):
@@ -341,7 +341,7 @@ def test_a_missing_conversion_webhook_does_not_block_an_uninstall() -> None:
     service = {"name": "gone", "namespace": "apps"}
     conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": service}}}
 
-    async def story(plain: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(plain: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         reader = NothingConverts(plain.cluster)
         await installed(reader)
         crd = {**CRD, "spec": {**CRD["spec"], "conversion": conversion}}
@@ -362,11 +362,11 @@ def test_a_missing_conversion_webhook_does_not_block_an_uninstall() -> None:
         order = [next(i for i, line in enumerate(said) if step in line) for step in steps]
         assert order == sorted(order)
 
-    run(story, resource("", "Service", "services", namespaced=True))
+    run(scenario, resource("", "Service", "services", namespaced=True))
 
 
 def test_a_failed_install_is_removed_on_request() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
         says["reason"] = "Blocked"
         made = await install.plan(reader, OPTIONS, Access())
         said: list[str] = []
@@ -379,11 +379,11 @@ def test_a_failed_install_is_removed_on_request() -> None:
         assert said == ["reverted ClusterExtension cache", "reverted Namespace apps"]
         assert (created, server.all("clusterextensions")) == ([], [])
 
-    run(story)
+    run(scenario)
 
 
 def test_status_shows_extensions_in_a_cluster_without_olm_v0() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         server.put("clustercatalogs", {
             "apiVersion": f"{GROUP}/v1", "kind": "ClusterCatalog", "metadata": {"name": "shelf"},
@@ -398,11 +398,11 @@ def test_status_shows_extensions_in_a_cluster_without_olm_v0() -> None:
         assert [(one.name, one.state) for one in found.catalogs] == [("shelf", "not served")]
         assert (await status.status(reader, package="other")).operators == ()
 
-    run(story)
+    run(scenario)
 
 
 def test_a_package_is_installed_once() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         other = {"metadata": {"name": "other"}, "spec": {"source": {"catalog": {
             "packageName": "cache"}}}}  # fmt: skip
         server.put("clusterextensions", {"apiVersion": f"{GROUP}/v1",
@@ -411,11 +411,11 @@ def test_a_package_is_installed_once() -> None:
             await installed(reader)
         assert (await why.why(reader, "cache")).chain[0].subject == "ClusterExtension other"
 
-    run(story)
+    run(scenario)
 
 
 def test_a_range_that_the_api_server_refuses_is_refused_before_the_request() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         for version in ("1.2 - 2.0", "01.0.0"):
             options = ExtensionOptions(package="cache", namespace="apps", version=version)
             with pytest.raises(InputError, match="cannot be requested of OLM v1"):
@@ -424,11 +424,11 @@ def test_a_range_that_the_api_server_refuses_is_refused_before_the_request() -> 
                 await upgrade.plan(reader, "cache", version, Access())
         assert server.writes() == []
 
-    run(story)
+    run(scenario)
 
 
 def test_without_a_version_an_upgrade_keeps_the_range() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         made = await upgrade.plan(reader, "cache", "", Access())
         assert made.offer.notes[0] == "the requested range `1.x` stays; `--to` changes it"
@@ -436,11 +436,11 @@ def test_without_a_version_an_upgrade_keeps_the_range() -> None:
         found = await upgrade.carry_out(reader, made, report=[].append, timeouts=QUICK)
         assert (found.is_ready, len(server.writes())) == (True, writes)
 
-    run(story)
+    run(scenario)
 
 
 def test_status_shows_what_it_can_list_and_notes_the_rest() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
         hidden = {"subscriptions", "catalogsources"}
         server.denies = lambda access: access.resource in hidden
@@ -453,11 +453,11 @@ def test_status_shows_what_it_can_list_and_notes_the_rest() -> None:
         with pytest.raises(Forbidden):
             await status.status(reader)
 
-    run(story, *V0)
+    run(scenario, *V0)
 
 
 def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
         nothing = 'no bundles found for package "cache"'
         server.put("clusterextensions", {
             "apiVersion": f"{GROUP}/v1", "kind": "ClusterExtension", "metadata": {"name": "cache"},
@@ -485,20 +485,20 @@ def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
         server.remove("clustercatalogs", "shelf", "")
         assert await causes() == ("no-such-catalog",) * 2
 
-    run(story)
+    run(scenario)
 
 
 def test_commands_of_v0_report_a_cluster_with_only_olm_v1() -> None:
-    async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         with pytest.raises(InputError, match="OLM v1 only") as refused:
             await cluster_read.require_olm(reader)
         assert "--olm v1" in refused.value.hint
 
-    run(story)
+    run(scenario)
 
 
 def test_why_of_v0_names_the_extension_that_requests_the_package() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         server.put("clusterextensions", {
             "apiVersion": f"{GROUP}/v1",
             "kind": "ClusterExtension",
@@ -513,11 +513,11 @@ def test_why_of_v0_names_the_extension_that_requests_the_package() -> None:
         found = await cluster_read.why(reader, "third", "apps")
         assert found.hint == "install it: `olmkit install third -n apps`"
 
-    run(story, *V0)
+    run(scenario, *V0)
 
 
 def test_upgrade_and_uninstall_of_v0_name_the_extension_that_requests_the_package() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         server.put("clusterextensions", {
             "apiVersion": f"{GROUP}/v1",
             "kind": "ClusterExtension",
@@ -535,11 +535,11 @@ def test_upgrade_and_uninstall_of_v0_name_the_extension_that_requests_the_packag
         with pytest.raises(InputError, match="nothing requests `third`"):
             await upgrade_plan.require_installed(reader, state, "third")
 
-    run(story, *V0)
+    run(scenario, *V0)
 
 
 def test_commands_of_v1_name_the_subscription_of_the_package() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         server.put("subscriptions", {
             "apiVersion": "operators.coreos.com/v1alpha1",
             "kind": "Subscription",
@@ -559,7 +559,7 @@ def test_commands_of_v1_name_the_subscription_of_the_package() -> None:
         found = await why.why(reader, "third")
         assert found.hint == "install it: `olmkit install third --olm v1`"
 
-    run(story, *V0)
+    run(scenario, *V0)
 
 
 @pytest.mark.parametrize(("duration", "minutes"), [("15m", 15), ("1h30m", 90), ("2h", 120)])
@@ -574,26 +574,26 @@ def test_an_invalid_poll_interval_is_refused(duration: str) -> None:
 
 
 def test_only_a_catalog_from_an_image_is_polled() -> None:
-    async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         options = replace(OPTIONS, catalog="shelf", poll_minutes=5)
         with pytest.raises(ConfigurationError, match="named by its image"):
             await install.plan(reader, options, Access())
 
-    run(story)
+    run(scenario)
 
 
 def test_a_state_that_needs_action_ends_the_wait() -> None:
-    async def story(reader: ClusterObjects, _: ApiServer, says: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer, says: dict[str, str]) -> None:
         says |= {"reason": "Blocked", "message": 'desired version range "x" is invalid: …'}
         found = await installed(reader)
 
         assert (found.readiness, found.cause) == (Readiness.BLOCKED, "bad-range")
 
-    run(story)
+    run(scenario)
 
 
 def test_older_releases_require_a_service_account() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         schema = {"properties": {"spec": {"required": ["serviceAccount"]}}}
         server.put("customresourcedefinitions", {
             "apiVersion": "apiextensions.k8s.io/v1",
@@ -612,11 +612,11 @@ def test_older_releases_require_a_service_account() -> None:
         server.put("serviceaccounts", {"metadata": metadata})
         assert (await installed(reader, options)).is_ready
 
-    run(story)
+    run(scenario)
 
 
 def test_an_upgrade_needs_the_service_account_if_the_release_requires_it() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
                "metadata": {"name": f"clusterextensions.{GROUP}"}}  # fmt: skip
         metadata = {"name": "installer", "namespace": "apps"}
@@ -639,11 +639,11 @@ def test_an_upgrade_needs_the_service_account_if_the_release_requires_it() -> No
         notes = (await install.plan(reader, other, Access())).offer.notes
         assert notes[0] == "this release of OLM v1 ignores the service account `nowhere`"
 
-    run(story)
+    run(scenario)
 
 
 def test_a_missing_extension_is_reported() -> None:
-    async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         assert (await why.why(reader, "cache")).cause == "not-installed"
         with pytest.raises(InputError, match="no ClusterExtension"):
             await uninstall.plan(reader, "cache", delete_operands=True)
@@ -652,4 +652,4 @@ def test_a_missing_extension_is_reported() -> None:
         with pytest.raises(InputError, match="the ClusterCatalog `other` does not exist"):
             await cluster_catalog.read(reader, "other")
 
-    run(story)
+    run(scenario)

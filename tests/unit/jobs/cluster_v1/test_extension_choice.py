@@ -73,7 +73,7 @@ def shelf(name: str, *, priority: int = 0, trouble: str = "", **spec: Any) -> di
 
 
 def run(
-    story: Callable[[ClusterObjects], Awaitable[None]], *catalogs: str | dict[str, Any]
+    scenario: Callable[[ClusterObjects], Awaitable[None]], *catalogs: str | dict[str, Any]
 ) -> None:
     """`catalogs` are the existing ones; a name is a served one."""
 
@@ -83,7 +83,7 @@ def run(
             server.put("clustercatalogs", shelf(one) if isinstance(one, str) else one)
         async with asyncio.timeout(30), server.serving():
             async with HttpCluster(ClusterConfig(server=server.url)) as http:
-                await story(ClusterObjects(http))
+                await scenario(ClusterObjects(http))
 
     asyncio.run(whole())
 
@@ -142,18 +142,18 @@ def extension(catalog: str = "shelf", installed: str = "1.0.0", **asked: Any) ->
 def test_an_upgrade_selects_the_highest_possible_version(
     there: dict[str, Any], version: str, csv: str
 ) -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(reader, there, version, Access())
 
         assert (found.csv, found.notes) == (csv, ())
         assert found.brings is not None
         assert found.brings.csv == csv
 
-    run(story)
+    run(scenario)
 
 
 def test_an_upgrade_knows_the_objects_of_the_installed_version() -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(reader, extension(), "", Access())
         assert found.has is not None
         assert [str(grant) for grant in found.has.grants] == ["get: 1.0.0"]
@@ -162,7 +162,7 @@ def test_an_upgrade_knows_the_objects_of_the_installed_version() -> None:
         found = await extension_choice.choose_for_upgrade(reader, newest, "", Access())
         assert (found.brings, found.notes) == (None, ("no newer version is offered",))
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize(
@@ -176,14 +176,14 @@ def test_an_upgrade_knows_the_objects_of_the_installed_version() -> None:
 def test_unknown_facts_about_an_upgrade_are_reported_with_the_reason(
     there: dict[str, Any], version: str, why: str
 ) -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(reader, there, version, Access())
 
         assert (found.csv, found.brings) == ("", None)
         assert found.notes[0].startswith("its contents are not known in advance: ")
         assert why in found.notes[0]
 
-    run(story, "shelf", "other")
+    run(scenario, "shelf", "other")
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_unknown_facts_about_an_upgrade_are_reported_with_the_reason(
 def test_a_new_range_is_refused_if_no_catalog_can_be_read(
     there: dict[str, Any], catalogs: tuple[str | dict[str, Any], ...], why: str
 ) -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         with pytest.raises(InputError) as refused:
             await extension_choice.choose_for_upgrade(reader, there, "2.x", Access())
         assert why in refused.value.message
@@ -208,24 +208,24 @@ def test_a_new_range_is_refused_if_no_catalog_can_be_read(
         found = await extension_choice.choose_for_upgrade(reader, there, "", Access())
         assert why in found.notes[0]
 
-    run(story, *catalogs)
+    run(scenario, *catalogs)
 
 
 def test_a_new_range_is_accepted_without_permission_to_read_a_catalog() -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(
             reader, extension("secret"), "2.x", Access()
         )
         assert "services is forbidden" in found.notes[0]
 
-    run(story, "secret")
+    run(scenario, "secret")
 
 
 def test_disabled_catalogs_are_named_if_the_others_offer_nothing() -> None:
     off = shelf("off", availabilityMode="Unavailable")
     queue = ExtensionRequest(package="queue", namespace="apps")
 
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         for question in (
             extension_choice.choose_for_install(reader, queue, Access()),
             extension_choice.choose_for_upgrade(reader, extension(""), "9.x", Access()),
@@ -234,24 +234,24 @@ def test_disabled_catalogs_are_named_if_the_others_offer_nothing() -> None:
                 await question
             assert refused.value.hint.startswith("the catalog `off` is switched off; set its")
 
-    run(story, "shelf", off)
+    run(scenario, "shelf", off)
 
 
 def test_an_upgrade_that_the_catalog_does_not_offer_is_refused() -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         for version in ("9.x", "<1.0.0", "3.0.0"):
             with pytest.raises(InputError, match="and upgrades from") as refused:
                 await extension_choice.choose_for_upgrade(reader, extension(), version, Access())
             listing = "olmkit catalog list bundles clustercatalog:shelf cache"
             assert refused.value.hint == f"run `{listing}` to see all versions"
 
-    run(story)
+    run(scenario)
 
 
 def test_several_consecutive_upgrades_are_announced_with_the_first_of_them() -> None:
     asked = extension(installed="0.9.0", channels=["chain"])
 
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         with pytest.raises(InputError) as refused:
             await extension_choice.choose_for_upgrade(reader, asked, "1.2.0", Access())
         path = "cache.v1.0.0 → cache.v1.1.0 → cache.v1.2.0"
@@ -261,27 +261,27 @@ def test_several_consecutive_upgrades_are_announced_with_the_first_of_them() -> 
         )
         assert refused.value.hint == "begin with `olmkit upgrade cache --olm v1 --to 1.0.0`"
 
-    run(story)
+    run(scenario)
 
 
 def test_the_requested_range_can_exclude_the_newest_version() -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(reader, extension(), "1.0.0", Access())
         assert found.csv == "cache.v1.0.0"
         assert found.notes == ("`cache.v2.5.0` is offered, and the requested range excludes it",)
 
-    run(story)
+    run(scenario)
 
 
 def test_the_only_catalog_does_not_need_to_be_named() -> None:
     request = ExtensionRequest(package="cache", namespace="apps")
 
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         assert (
             await extension_choice.choose_for_install(reader, request, Access())
         ).csv == "cache.v3.0.0"
 
-    run(story, "shelf")
+    run(scenario, "shelf")
 
 
 ANY = ExtensionRequest(package="cache", namespace="apps")
@@ -301,19 +301,19 @@ ANY = ExtensionRequest(package="cache", namespace="apps")
 def test_of_several_catalogs_the_highest_priority_decides(
     catalogs: tuple[dict[str, Any], ...], csv: str, notes: str
 ) -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_install(reader, ANY, Access())
         assert found.csv == csv
         assert notes in " ".join(found.notes)
 
-    run(story, *catalogs)
+    run(scenario, *catalogs)
 
 
 def test_a_deprecated_bundle_is_replaced_by_one_of_a_catalog_with_lower_priority() -> None:
     request = ExtensionRequest(package="cache", namespace="apps", version=">=2.5.0")
     last = ExtensionRequest(package="cache", namespace="apps", version="3.0.0")
 
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_install(reader, request, Access())
         assert found.notes == ("OLM takes it from the catalog `ageing`",)
         assert found.csv == "cache.v2.5.0"
@@ -323,7 +323,7 @@ def test_a_deprecated_bundle_is_replaced_by_one_of_a_catalog_with_lower_priority
             f"`{NEWEST}` is deprecated, and OLM has nothing that is not",
         )
 
-    run(story, shelf("ageing", priority=9), shelf("older"))
+    run(scenario, shelf("ageing", priority=9), shelf("older"))
 
 
 @pytest.mark.parametrize(
@@ -346,17 +346,17 @@ def test_a_deprecated_bundle_is_replaced_by_one_of_a_catalog_with_lower_priority
 def test_an_install_that_olm_would_not_resolve_is_refused(
     catalogs: tuple[str | dict[str, Any], ...], why: str
 ) -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         with pytest.raises(InputError) as refused:
             await extension_choice.choose_for_install(reader, ANY, Access())
         assert why in refused.value.message
         assert refused.value.hint
 
-    run(story, *catalogs)
+    run(scenario, *catalogs)
 
 
 def test_an_upgrade_reads_all_catalogs_of_the_selector() -> None:
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         found = await extension_choice.choose_for_upgrade(reader, extension(""), "", Access())
         assert (found.csv, found.notes) == (
             "cache.v2.5.0", ("OLM takes it from the catalog `older`",),
@@ -367,7 +367,7 @@ def test_an_upgrade_reads_all_catalogs_of_the_selector() -> None:
         found = await extension_choice.choose_for_upgrade(reader, asked, "", Access())
         assert (found.csv, found.notes) == (NEWEST, ())
 
-    run(story, "shelf", shelf("older", priority=2))
+    run(scenario, "shelf", shelf("older", priority=2))
 
 
 def test_an_install_is_refused_if_the_catalog_does_not_have_the_package() -> None:
@@ -376,7 +376,7 @@ def test_an_install_is_refused_if_the_catalog_does_not_have_the_package() -> Non
         ExtensionRequest(package="queue", namespace="apps"),
     ]
 
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         for request in requests:
             with pytest.raises(InputError) as refused:
                 await extension_choice.choose_for_install(reader, request, Access())
@@ -387,7 +387,7 @@ def test_an_install_is_refused_if_the_catalog_does_not_have_the_package() -> Non
             await extension_choice.choose_for_install(reader, request, Access())
         assert refused.value.hint == "did you mean `cache`?"
 
-    run(story, "shelf")
+    run(scenario, "shelf")
 
 
 def test_a_bundle_with_dependencies_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,12 +400,12 @@ def test_a_bundle_with_dependencies_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(cluster_catalog, "read", read)
 
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         request = ExtensionRequest(package="cache", namespace="apps", catalog="shelf")
         with pytest.raises(InputError, match=r"property \"olm\.package\.required\""):
             await extension_choice.choose_for_install(reader, request, Access())
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize(("status", "is_refused"), [(404, True), (401, False), (0, False)], ids=str)
@@ -420,7 +420,7 @@ def test_an_image_of_a_catalog_that_does_not_exist_is_refused(
         package="cache", namespace="apps", catalog="cache-catalog", catalog_image="r.example/c:typo"
     )
 
-    async def story(reader: ClusterObjects) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
         if is_refused:
             with pytest.raises(RegistryError, match="no image"):
                 await extension_choice.choose_for_install(reader, request, Access())
@@ -428,4 +428,4 @@ def test_an_image_of_a_catalog_that_does_not_exist_is_refused(
             (note,) = (await extension_choice.choose_for_install(reader, request, Access())).notes
             assert "not known in advance" in note
 
-    run(story)
+    run(scenario)

@@ -23,7 +23,7 @@ DEFAULT = "config/default/kustomization.yaml"
 
 
 @pytest.fixture(scope="module")
-def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def initialized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("begun") / "toy"
     project.init(place, InitRequest(domain="x.org", name="toy"))
     project.create_api(place, ApiRequest(group="g", version="v1", kind="Toy"))
@@ -31,8 +31,8 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(begun: Path, tmp_path: Path) -> Path:
-    shutil.copytree(begun, tmp_path / "toy")
+def place(initialized: Path, tmp_path: Path) -> Path:
+    shutil.copytree(initialized, tmp_path / "toy")
     return tmp_path / "toy"
 
 

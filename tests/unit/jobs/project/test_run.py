@@ -103,7 +103,7 @@ async def olmkit(project: Path, *words: str, **environment: str) -> asyncio.subp
 def test_the_operator_gets_arguments_variables_and_the_cluster(
     project: Path, tmp_path: Path
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with asyncio.timeout(30), served(tmp_path, TOY) as config:
             process = await olmkit(
                 *(project, "--kubeconfig", str(config), "-n", "here", "--", "--log", "-v")
@@ -118,13 +118,13 @@ def test_the_operator_gets_arguments_variables_and_the_cluster(
             assert process.returncode == 3, "the operator's exit code"
             assert b"-m toy --log -v` against `http://127.0.0.1:" in err
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_the_environment_of_the_caller_takes_precedence_and_the_context_is_passed(
     project: Path, tmp_path: Path
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with asyncio.timeout(30), served(tmp_path, TOY) as config:
             process = await olmkit(
                 *(project, "--context", "b"),
@@ -138,13 +138,13 @@ def test_the_environment_of_the_caller_takes_precedence_and_the_context_is_passe
             assert facts["KUBECONFIG"].endswith(f":{config}")
             assert json.loads(facts["first"])["current-context"] == "b"
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_signal_reaches_the_operator_and_its_exit_code_is_returned(
     project: Path, tmp_path: Path
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with asyncio.timeout(30), served(tmp_path, TOY) as config:
             process = await olmkit(project, "--kubeconfig", str(config), "--", "--stay")
             assert process.stdout is not None
@@ -153,13 +153,13 @@ def test_a_signal_reaches_the_operator_and_its_exit_code_is_returned(
             await process.communicate()
             assert process.returncode == 7
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_kind_that_the_cluster_lacks_is_reported_before_the_operator_runs(
     project: Path, tmp_path: Path
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with asyncio.timeout(30), served(tmp_path) as config:
             process = await olmkit(project, "--kubeconfig", str(config))
             out, err = await process.communicate()
@@ -170,11 +170,11 @@ def test_a_kind_that_the_cluster_lacks_is_reported_before_the_operator_runs(
             await process.communicate()
             assert process.returncode == 3
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_an_unreachable_cluster_is_exit_code_3(project: Path, tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with asyncio.timeout(30):
             async with served(tmp_path, TOY) as config:
                 pass
@@ -183,7 +183,7 @@ def test_an_unreachable_cluster_is_exit_code_3(project: Path, tmp_path: Path) ->
             assert process.returncode == 3
             assert b"cannot reach the API server" in err
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_an_ansible_project_runs_on_its_samples_without_a_cluster(tmp_path: Path
         out, err = await process.communicate()
         return process.returncode, (out + err).decode()
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with asyncio.timeout(120):
             assert (await said("--", "--once", "--syntax-check"))[0] == 0
             (tmp_path / "config/samples/toy.yaml").write_text(
@@ -314,4 +314,4 @@ def test_an_ansible_project_runs_on_its_samples_without_a_cluster(tmp_path: Path
             code, text = await said("--context", "here")
             assert (code, "`--samples` needs no" in text) == (2, True)
 
-    asyncio.run(story())
+    asyncio.run(scenario())

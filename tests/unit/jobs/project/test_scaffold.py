@@ -126,11 +126,11 @@ def scaffolded(folder: Path, flags: dict[str, bool], steps: Sequence[Step]) -> P
     request = InitRequest(domain="example.com", name="toy-operator", **flags)  # type: ignore[arg-type]
     project.init(place, request)
     for step in steps:
-        taken(place, step)
+        apply_step(place, step)
     return place
 
 
-def taken(place: Path, step: Step, *, dry_run: bool = False) -> Changes:
+def apply_step(place: Path, step: Step, *, dry_run: bool = False) -> Changes:
     match step:
         case ApiRequest():
             return project.create_api(place, step, dry_run=dry_run).changes
@@ -167,9 +167,9 @@ def test_a_dry_run_lists_all_files_that_are_then_written_and_writes_nothing(
     place = scaffolded(tmp_path, flags, [])
     for step in steps:
         before = files(place)
-        told = taken(place, step, dry_run=True)
+        told = apply_step(place, step, dry_run=True)
         assert files(place) == before
-        assert taken(place, step) == told
+        assert apply_step(place, step) == told
         after = files(place)
         assert {one.path for one in told} == {
             path for path in after if after[path] != before.get(path)

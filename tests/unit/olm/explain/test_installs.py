@@ -17,7 +17,7 @@ OLD = "cache.v1.0.0"
 LATE = "Timeout: request did not complete within requested timeout - context deadline exceeded"
 
 
-def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manifest:
+def new_object(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manifest:
     api = "operators.coreos.com/v1" if kind == "OperatorGroup" else "operators.coreos.com/v1alpha1"
     return {
         "apiVersion": api,
@@ -33,24 +33,24 @@ def condition(type_: str, message: str = "", status: str = "True") -> Manifest:
 
 def subscription(*conditions: Manifest, **status: Any) -> Manifest:
     spec = {"name": "cache", "channel": "stable", "source": "shelf", "sourceNamespace": "olm"}
-    return made(
+    return new_object(
         "Subscription", "cache", spec=spec, status={**status, "conditions": list(conditions)}
     )
 
 
 def csv(name: str, phase: str, reason: str = "", **spec: Any) -> Manifest:
     status = {"phase": phase, "reason": reason, "message": f"it is {phase}"}
-    return made("ClusterServiceVersion", name, spec=spec, status=status)
+    return new_object("ClusterServiceVersion", name, spec=spec, status=status)
 
 
 def plan(phase: str, *names: str, **status: Any) -> Manifest:
     spec = {"clusterServiceVersionNames": list(names)}
-    return made("InstallPlan", "install-1", spec=spec, status={"phase": phase, **status})
+    return new_object("InstallPlan", "install-1", spec=spec, status={"phase": phase, **status})
 
 
 def catalog(state: str, **spec: Any) -> Manifest:
     status = {"connectionState": {"lastObservedState": state}} if state else {}
-    return made("CatalogSource", "shelf", "olm", spec=spec, status=status)
+    return new_object("CatalogSource", "shelf", "olm", spec=spec, status=status)
 
 
 def cluster(*objects: Manifest, groups: int = 1, **fields: Any) -> ClusterState:
@@ -63,7 +63,7 @@ def cluster(*objects: Manifest, groups: int = 1, **fields: Any) -> ClusterState:
     }
     for one in objects:
         parts.setdefault(names[one["kind"]], []).append(one)
-    group = [made("OperatorGroup", f"group{number}") for number in range(groups)]
+    group = [new_object("OperatorGroup", f"group{number}") for number in range(groups)]
     return ClusterState(
         namespace="apps",
         groups=tuple(group),

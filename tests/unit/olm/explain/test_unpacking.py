@@ -61,7 +61,7 @@ def job(image: str, *conditions: str, created: str = "2026-01-01T10:00:05Z") -> 
     }
 
 
-def stuck_pod(image: str) -> Manifest:
+def pod_without_image(image: str) -> Manifest:
     waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
     status = {"name": "pull", "image": image, "state": {"waiting": waiting}}
     name = image.partition("/")[2].replace(":", "-")
@@ -73,21 +73,21 @@ def stuck_pod(image: str) -> Manifest:
     }
 
 
-def seen(*here: Manifest, elsewhere: tuple[Manifest, ...] = (), **parts: Any) -> ClusterState:
+def state_with(*here: Manifest, elsewhere: tuple[Manifest, ...] = (), **parts: Any) -> ClusterState:
     group = {"kind": "OperatorGroup", "metadata": {"name": "g", "namespace": "apps"}}
     return ClusterState(
         namespace="apps",
         groups=(group,),
         subscriptions=here,
         elsewhere=elsewhere,
-        pods=(stuck_pod(BAD),),
+        pods=(pod_without_image(BAD),),
         **parts,
     )
 
 
 def test_the_job_of_another_namespaces_package_is_not_the_cause() -> None:
     other = subscription("bad", UNPACKING, namespace="theirs")
-    state = seen(
+    state = state_with(
         subscription("good", UNPACKING),
         elsewhere=(other,),
         jobs=(job(BAD), job(GOOD)),
@@ -103,7 +103,9 @@ def test_the_job_of_another_namespaces_package_is_not_the_cause() -> None:
 
 def test_if_the_job_is_ambiguous_no_job_is_named() -> None:
     other = subscription("bad", UNPACKING, namespace="theirs")
-    state = seen(subscription("good", UNPACKING), elsewhere=(other,), jobs=(job(BAD), job(GOOD)))
+    state = state_with(
+        subscription("good", UNPACKING), elsewhere=(other,), jobs=(job(BAD), job(GOOD))
+    )
 
     found = explain(state, "good")
 
@@ -116,7 +118,7 @@ def test_if_the_job_is_ambiguous_no_job_is_named() -> None:
 def test_the_only_namespace_that_waits_has_the_job() -> None:
     settled = subscription("bad", namespace="theirs")
     settled["status"]["installPlanRef"] = {"name": "install-x"}
-    state = seen(subscription("good", UNPACKING), elsewhere=(settled,), jobs=(job(BAD),))
+    state = state_with(subscription("good", UNPACKING), elsewhere=(settled,), jobs=(job(BAD),))
 
     found = explain(state, "good")
 
@@ -126,14 +128,14 @@ def test_the_only_namespace_that_waits_has_the_job() -> None:
 
 def test_a_job_from_before_the_subscription_is_uncertain() -> None:
     old = job(BAD, created="2026-01-01T09:00:00Z")
-    state = seen(subscription("good", UNPACKING), jobs=(old,))
+    state = state_with(subscription("good", UNPACKING), jobs=(old,))
 
     assert unpacking.is_doubtful(state)
     assert explain(state, "good").readiness is Readiness.WAITING
 
 
 def test_another_subscription_of_the_same_namespace_blocks_all_of_it() -> None:
-    state = seen(
+    state = state_with(
         subscription("good", UNPACKING),
         subscription("bad", UNPACKING),
         jobs=(job(GOOD), job(BAD)),
@@ -153,8 +155,10 @@ def test_a_failed_job_is_only_named_if_the_subscription_reports_it(
 ) -> None:
     ended = job(BAD, "Failed")
 
-    waiting = explain(seen(subscription("good", UNPACKING), jobs=(ended,)), "good")
-    failed = explain(seen(subscription("good", FAILED), jobs=(job(BAD, *conditions),)), "good")
+    waiting = explain(state_with(subscription("good", UNPACKING), jobs=(ended,)), "good")
+    failed = explain(
+        state_with(subscription("good", FAILED), jobs=(job(BAD, *conditions),)), "good"
+    )
 
     assert waiting.readiness is Readiness.WAITING
     assert failed.readiness is Readiness.BLOCKED
@@ -162,7 +166,7 @@ def test_a_failed_job_is_only_named_if_the_subscription_reports_it(
 
 def test_the_failure_of_another_namespace_is_not_listed_with_this_one() -> None:
     other = subscription("bad", FAILED, namespace="theirs")
-    state = seen(
+    state = state_with(
         subscription("good", FAILED),
         elsewhere=(other,),
         jobs=(job(BAD, "Failed"), job(GOOD, "Failed")),
@@ -177,7 +181,7 @@ def test_the_failure_of_another_namespace_is_not_listed_with_this_one() -> None:
 
 def test_the_owner_of_unpacked_bundles_is_kept_in_the_file() -> None:
     other = subscription("bad", UNPACKING, namespace="theirs")
-    state = seen(
+    state = state_with(
         subscription("good", UNPACKING),
         elsewhere=(other,),
         jobs=(job(BAD), job(GOOD)),

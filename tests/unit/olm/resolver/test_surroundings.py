@@ -42,12 +42,12 @@ def constraint(**value: Any) -> tuple[str, Any]:
     return ("olm.constraint", {"failureMessage": "no", **value})
 
 
-def around(package: str, *entries: ResolverEntry) -> list[str]:
+def surrounding_packages(package: str, *entries: ResolverEntry) -> list[str]:
     return [one.package for one in Surroundings(entries).of(package)]
 
 
 def test_a_package_without_dependencies_is_alone() -> None:
-    assert around("b", entry("a"), entry("b", provides("B")), entry("c")) == ["b"]
+    assert surrounding_packages("b", entry("a"), entry("b", provides("B")), entry("c")) == ["b"]
 
 
 def test_direct_and_indirect_dependencies_have_the_order_of_the_catalog() -> None:
@@ -58,13 +58,13 @@ def test_direct_and_indirect_dependencies_have_the_order_of_the_catalog() -> Non
         entry("a", needs("C")),
     )
 
-    assert around("a", *entries) == ["d", "c", "a"]
+    assert surrounding_packages("a", *entries) == ["d", "c", "a"]
 
 
 def test_all_providers_of_an_api_are_included() -> None:
     entries = (entry("a", needs("C")), entry("c", provides("C")), entry("e", provides("C")))
 
-    assert around("a", *entries) == ["a", "c", "e"]
+    assert surrounding_packages("a", *entries) == ["a", "c", "e"]
 
 
 @pytest.mark.parametrize(
@@ -79,22 +79,22 @@ def test_all_providers_of_an_api_are_included() -> None:
 def test_the_parts_of_a_constraint_are_followed(value: dict[str, Any], found: list[str]) -> None:
     entries = (entry("a", constraint(**value)), entry("c", provides("C")), entry("e"))
 
-    assert around("a", *entries) == found
+    assert surrounding_packages("a", *entries) == found
 
 
 def test_a_label_can_be_in_any_package() -> None:
     entries = (entry("a", ("olm.label.required", {"label": "x"})), entry("b"))
 
-    assert around("a", *entries) == ["a", "b"]
+    assert surrounding_packages("a", *entries) == ["a", "b"]
 
 
 def test_an_unreadable_requirement_is_ignored() -> None:
     wrong = ("olm.package.required", {"packageName": "b", "versionRange": "^1"})
 
-    assert around("a", entry("a", wrong), entry("b")) == ["a"]
+    assert surrounding_packages("a", entry("a", wrong), entry("b")) == ["a"]
 
 
 def test_a_bundle_can_name_another_package_than_its_own() -> None:
     named = entry("c", ("olm.package", {"packageName": "b", "version": "1.0.0"}))
 
-    assert around("a", entry("a", needs_package("b")), named) == ["a", "c"]
+    assert surrounding_packages("a", entry("a", needs_package("b")), named) == ["a", "c"]

@@ -29,7 +29,7 @@ def templates(root: Path) -> Tree:
 
 
 @pytest.fixture
-def begun(templates: Tree) -> Tree:
+def initialized(templates: Tree) -> Tree:
     return scaffold.init(InitRequest(domain="x.org", name="toy"), Tree(), templates).tree()
 
 
@@ -55,9 +55,9 @@ def listed(tree: Tree, path: str) -> list[Any]:
     return found
 
 
-def test_a_kind_has_types_a_reconciler_and_manifests(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates)
-    assert {path for path in tree if path not in begun} == {
+def test_a_kind_has_types_a_reconciler_and_manifests(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates)
+    assert {path for path in tree if path not in initialized} == {
         "config/crd/kustomization.yaml",
         "config/crd/kustomizeconfig.yaml",
         "config/rbac/memcached_admin_role.yaml",
@@ -82,12 +82,12 @@ def test_a_kind_has_types_a_reconciler_and_manifests(begun: Tree, templates: Tre
     assert api.is_namespaced
 
 
-def test_changes_of_the_user_are_kept(begun: Tree, templates: Tree) -> None:
-    mine = begun.merge(
+def test_changes_of_the_user_are_kept(initialized: Tree, templates: Tree) -> None:
+    mine = initialized.merge(
         {
-            WIRING: begun.data(WIRING) + b"\n\ndef mine() -> None:\n    return  # mine\n",
-            scaffold.DEFAULT_OVERLAY: begun.data(scaffold.DEFAULT_OVERLAY) + b"# mine\n",
-            "PROJECT": begun.data("PROJECT") + b"mine: [1]  # kept\n",
+            WIRING: initialized.data(WIRING) + b"\n\ndef mine() -> None:\n    return  # mine\n",
+            scaffold.DEFAULT_OVERLAY: initialized.data(scaffold.DEFAULT_OVERLAY) + b"# mine\n",
+            "PROJECT": initialized.data("PROJECT") + b"mine: [1]  # kept\n",
         }
     )
     tree = added(mine, templates)
@@ -97,24 +97,24 @@ def test_changes_of_the_user_are_kept(begun: Tree, templates: Tree) -> None:
 
 
 def test_a_repeated_kind_is_refused_and_force_twice_changes_nothing(
-    begun: Tree, templates: Tree
+    initialized: Tree, templates: Tree
 ) -> None:
-    tree = added(begun, templates)
+    tree = added(initialized, templates)
     with pytest.raises(ConfigurationError, match=r"has types of `Memcached` .* already"):
         added(tree, templates)
     assert added(tree, templates, force=True) == tree
 
 
-def test_force_overwrites_the_types(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates)
+def test_force_overwrites_the_types(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates)
     path = "toy/api/v1alpha1/memcached.py"
     changed = tree.merge({path: b"# mine\n"})
     assert added(changed, templates, force=True).data(path) == tree.data(path)
 
 
-def test_an_image_creates_a_reconciler_that_works(begun: Tree, templates: Tree) -> None:
+def test_an_image_creates_a_reconciler_that_works(initialized: Tree, templates: Tree) -> None:
     deploy = DeployImage(image="memcached:1.6", command=("m", '-"x'), port=11211, user=1001)
-    tree = added(begun, templates, deploy=deploy)
+    tree = added(initialized, templates, deploy=deploy)
     manager = tree.data(scaffold.MANAGER_FILE)
     assert b"- name: MEMCACHED_IMAGE\n          value: memcached:1.6\n" in manager
     assert b"# Namespaces, separated by commas" in manager
@@ -132,9 +132,9 @@ def test_an_image_creates_a_reconciler_that_works(begun: Tree, templates: Tree) 
     }
 
 
-def test_one_kind_in_two_groups_has_two_images(begun: Tree, templates: Tree) -> None:
+def test_one_kind_in_two_groups_has_two_images(initialized: Tree, templates: Tree) -> None:
     flag = b"multigroup: true\n"
-    tree = begun.merge(Tree({"PROJECT": begun.data("PROJECT") + flag}))
+    tree = initialized.merge(Tree({"PROJECT": initialized.data("PROJECT") + flag}))
     tree = added(tree, templates, deploy=DeployImage(image="one:1"))
     how = {"group": "web-site", "deploy": DeployImage(image="two:2")}
     tree = added(tree, templates, **how)
@@ -147,9 +147,9 @@ def test_one_kind_in_two_groups_has_two_images(begun: Tree, templates: Tree) -> 
     assert b'environment.get("WEB_SITE_MEMCACHED_IMAGE", "")' in tree.data(WIRING)
 
 
-def test_a_command_keeps_its_arguments(begun: Tree, templates: Tree) -> None:
+def test_a_command_keeps_its_arguments(initialized: Tree, templates: Tree) -> None:
     words = ("sh", '-c\n"', "\\ü\t{{kind}}\0")
-    tree = added(begun, templates, deploy=DeployImage(image="nginx:1", command=words))
+    tree = added(initialized, templates, deploy=DeployImage(image="nginx:1", command=words))
     code = ast.parse(tree.data("toy/reconcilers/memcached.py"))
     values = [
         ast.literal_eval(value)
@@ -161,8 +161,10 @@ def test_a_command_keeps_its_arguments(begun: Tree, templates: Tree) -> None:
     assert values == [list(words)]
 
 
-def test_another_version_shares_the_kind_and_one_is_stored(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates)
+def test_another_version_shares_the_kind_and_one_is_stored(
+    initialized: Tree, templates: Tree
+) -> None:
+    tree = added(initialized, templates)
     with pytest.raises(ConfigurationError, match="has a controller already"):
         added(tree, templates, version="v1")
     tree = added(tree, templates, version="v1", controller=False)
@@ -173,8 +175,8 @@ def test_another_version_shares_the_kind_and_one_is_stored(begun: Tree, template
     assert len(listed(tree, "config/samples/kustomization.yaml")) == 2
 
 
-def test_several_groups_have_separate_directories(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates)
+def test_several_groups_have_separate_directories(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates)
     with pytest.raises(ConfigurationError, match="`web-site` differs from it") as caught:
         added(tree, templates, group="web-site")
     assert "--multigroup" in caught.value.hint
@@ -188,16 +190,16 @@ def test_several_groups_have_separate_directories(begun: Tree, templates: Tree) 
     assert b"import Memcached as WebSiteV1alpha1Memcached\n" in tree.data(WIRING)
 
 
-def test_a_controller_can_be_added_after_the_types(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, controller=False)
-    assert tree.data(WIRING) == begun.data(WIRING)
+def test_a_controller_can_be_added_after_the_types(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, controller=False)
+    assert tree.data(WIRING) == initialized.data(WIRING)
     tree = added(tree, templates, resource=False)
     assert b"MemcachedReconciler" in tree.data(WIRING)
     assert project_of(tree).apis[0].has_controller
 
 
-def test_a_custom_plural_and_scope_are_reported(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, plural="caches", namespaced=False)
+def test_a_custom_plural_and_scope_are_reported(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, plural="caches", namespaced=False)
     types = tree.data("toy/api/v1alpha1/memcached.py")
     assert b"# +kubebuilder:resource:path=caches,scope=Cluster\n" in types
     assert b".watches_for(Memcached.gvk, GENERATION_CHANGED, namespaced=False)" in tree.data(WIRING)
@@ -228,14 +230,14 @@ def test_a_custom_plural_and_scope_are_reported(begun: Tree, templates: Tree) ->
     ],
 )
 def test_an_invalid_request_is_refused(
-    begun: Tree, templates: Tree, how: dict[str, Any], words: str
+    initialized: Tree, templates: Tree, how: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        added(begun, templates, **how)
+        added(initialized, templates, **how)
 
 
-def test_two_kinds_with_one_crd_name_are_refused(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates)
+def test_two_kinds_with_one_crd_name_are_refused(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates)
     with pytest.raises(ConfigurationError, match=r"both would be `memcacheds\.cache\.x\.org`"):
         added(tree, templates, kind="Cache", plural="memcacheds")
     with pytest.raises(ConfigurationError, match="has the plural `memcacheds` in version"):
@@ -251,9 +253,9 @@ def test_two_kinds_with_one_crd_name_are_refused(begun: Tree, templates: Tree) -
     ],
 )
 def test_a_kind_with_the_names_of_another_is_refused(
-    begun: Tree, templates: Tree, kind: str, words: str
+    initialized: Tree, templates: Tree, kind: str, words: str
 ) -> None:
-    tree = added(begun, templates)
+    tree = added(initialized, templates)
     with pytest.raises(ConfigurationError, match=words):
         added(tree, templates, kind=kind, plural="" if kind != "MemCached" else "others")
 
@@ -262,10 +264,10 @@ def test_a_kind_with_the_names_of_another_is_refused(
     "kind", ["Image", "Container", "Labels", "Objects", "Self", "New", "Copy", "Wanted", "Status"]
 )
 def test_the_variable_of_an_object_has_a_unique_name_in_the_reconciler(
-    begun: Tree, templates: Tree, kind: str
+    initialized: Tree, templates: Tree, kind: str
 ) -> None:
     deploy = DeployImage(image="nginx:1", port=80)
-    tree = added(begun, templates, kind=kind, deploy=deploy)
+    tree = added(initialized, templates, kind=kind, deploy=deploy)
     code = tree.data(f"toy/reconcilers/{scaffold.module_name(kind)}.py")
     compile(
         code, kind, "exec"
@@ -274,15 +276,17 @@ def test_the_variable_of_an_object_has_a_unique_name_in_the_reconciler(
     assert f"{kind.lower()}_object.spec.container_port".encode() in code
 
 
-def test_a_kind_named_process_keeps_the_test_of_the_process(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, kind="Process")
+def test_a_kind_named_process_keeps_the_test_of_the_process(
+    initialized: Tree, templates: Tree
+) -> None:
+    tree = added(initialized, templates, kind="Process")
     tree = added(tree, templates, kind="Process", force=True)
-    assert tree.data("tests/test_process.py") == begun.data("tests/test_process.py")
+    assert tree.data("tests/test_process.py") == initialized.data("tests/test_process.py")
     assert b"ProcessReconciler" in tree.data("tests/test_process_reconciler.py")
 
 
-def test_missing_overlays_are_reported(begun: Tree, templates: Tree) -> None:
+def test_missing_overlays_are_reported(initialized: Tree, templates: Tree) -> None:
     gone = {scaffold.DEFAULT_OVERLAY, "config/rbac/kustomization.yaml"}
-    files = {path: content for path, content in begun.items() if path not in gone}
+    files = {path: content for path, content in initialized.items() if path not in gone}
     notes = draft_of(Tree(files), templates).notes
     assert {note.at.path for note in notes if note.at} == gone

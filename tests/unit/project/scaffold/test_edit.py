@@ -43,7 +43,7 @@ def project_of(tree: Tree) -> Project:
     return config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
 
 
-def begun(templates: Tree, *apis: ApiRequest, namespaced: bool = False) -> Tree:
+def initialized(templates: Tree, *apis: ApiRequest, namespaced: bool = False) -> Tree:
     request = InitRequest(domain="x.org", name="toy", namespaced=namespaced)
     tree = scaffold.init(request, Tree(), templates).tree()
     for api in apis:
@@ -59,14 +59,14 @@ def edited(tree: Tree, templates: Tree, **what: Any) -> Tree:
 
 
 def test_several_groups_are_enabled_and_disabled(templates: Tree) -> None:
-    tree = edited(begun(templates), templates, multigroup=True)
+    tree = edited(initialized(templates), templates, multigroup=True)
     assert project_of(tree).is_multigroup
     assert edited(tree, templates, multigroup=True) == tree
-    assert edited(tree, templates, multigroup=False) == begun(templates)
+    assert edited(tree, templates, multigroup=False) == initialized(templates)
 
 
 def test_files_of_existing_kinds_are_not_moved(templates: Tree) -> None:
-    tree = begun(templates, TOY)
+    tree = initialized(templates, TOY)
     [note] = scaffold_edit.edit(
         EditRequest(multigroup=True), project_of(tree), tree, templates
     ).notes
@@ -81,7 +81,7 @@ def test_files_of_existing_kinds_are_not_moved(templates: Tree) -> None:
 def test_a_project_with_a_changed_scope_equals_a_new_one(
     templates: Tree, apis: list[ApiRequest]
 ) -> None:
-    wide, own = begun(templates, *apis), begun(templates, *apis, namespaced=True)
+    wide, own = initialized(templates, *apis), initialized(templates, *apis, namespaced=True)
 
     assert edited(wide, templates, namespaced=True) == own
     assert edited(own, templates, namespaced=False) == wide
@@ -89,7 +89,7 @@ def test_a_project_with_a_changed_scope_equals_a_new_one(
 
 
 def test_roles_for_cluster_scoped_kinds_are_kept_and_bound(templates: Tree) -> None:
-    tree = begun(templates, TOY, WORLD, namespaced=True)
+    tree = initialized(templates, TOY, WORLD, namespaced=True)
     bindings = list(documents.load_all(tree.data("config/rbac/role_binding.yaml"), "b"))
     assert [one.get("kind") for one in bindings] == ["RoleBinding", "ClusterRoleBinding"]
     assert [one.get("roleRef", "kind") for one in bindings] == ["Role", "ClusterRole"]
@@ -116,7 +116,7 @@ def test_markers_of_the_user_get_the_namespace_if_they_can_have_one(
     templates: Tree, head: str, end: str
 ) -> None:
     text = (head + MARKERS).replace("\n", end).encode()
-    tree = begun(templates).merge({"toy/more.py": text})
+    tree = initialized(templates).merge({"toy/more.py": text})
     own = edited(tree, templates, namespaced=True)
     changed = own.data("toy/more.py").decode().split(end)
     added = ",namespace=toy-system"
@@ -127,7 +127,7 @@ def test_markers_of_the_user_get_the_namespace_if_they_can_have_one(
 
 
 def test_install_modes_follow_the_scope_and_other_lines_are_kept(templates: Tree) -> None:
-    tree = begun(templates)
+    tree = initialized(templates)
     mine = tree.data(BASE).replace(b"  installModes:\n", b"  installModes:  # mine\n")
     own = edited(tree.merge({BASE: mine}), templates, namespaced=True)
     modes = documents.load(own.data(BASE), BASE).get("spec", "installModes")
@@ -140,7 +140,7 @@ def test_conversion_in_one_namespace_is_reported(templates: Tree) -> None:
     more = ApiRequest(group="games", version="v2", kind="Toy", controller=False)
     hook = WebhookRequest(group="games", version="v1", kind="Toy", conversion=True)
     for is_namespaced in (False, True):
-        tree = begun(templates, TOY, more, namespaced=is_namespaced)
+        tree = initialized(templates, TOY, more, namespaced=is_namespaced)
         draft = scaffold_webhook.create_webhook(hook, project_of(tree), tree, templates)
         if not is_namespaced:
             assert draft.notes == []
@@ -152,7 +152,7 @@ def test_conversion_in_one_namespace_is_reported(templates: Tree) -> None:
 
 
 def test_sources_that_are_not_python_are_refused_with_their_place(templates: Tree) -> None:
-    tree = begun(templates).merge({"toy/bad.py": b"x = (\n# +kubebuilder:rbac:verbs=get\n"})
+    tree = initialized(templates).merge({"toy/bad.py": b"x = (\n# +kubebuilder:rbac:verbs=get\n"})
     with pytest.raises(InputError, match=r"toy/bad\.py:1:5"):
         edited(tree, templates, namespaced=True)
 
@@ -169,7 +169,7 @@ def test_sources_that_are_not_python_are_refused_with_their_place(templates: Tre
     ],
 )
 def test_the_image_is_set(templates: Tree, image: str, text: bytes) -> None:
-    data = edited(begun(templates), templates, image=image).data(scaffold.MANAGER_OVERLAY)
+    data = edited(initialized(templates), templates, image=image).data(scaffold.MANAGER_OVERLAY)
     assert text in data
     assert data.count(b"name: controller") == 1
     assert (b"newTag" in data) is (b"digest" not in data)
@@ -178,7 +178,7 @@ def test_the_image_is_set(templates: Tree, image: str, text: bytes) -> None:
 @pytest.mark.parametrize("image", ["quay.io/a/b", "localhost:5000/a/b"])
 def test_an_image_without_a_tag_is_refused(templates: Tree, image: str) -> None:
     with pytest.raises(ConfigurationError, match="has no tag") as raised:
-        edited(begun(templates), templates, image=image)
+        edited(initialized(templates), templates, image=image)
     assert raised.value.hint == f"write `{image}:v0.0.1`, or `{image}:latest`"
     request = InitRequest(domain="x.org", name="toy", image=image)
     with pytest.raises(ConfigurationError, match="has no tag"):
@@ -187,7 +187,7 @@ def test_an_image_without_a_tag_is_refused(templates: Tree, image: str) -> None:
 
 def test_an_invalid_image_is_refused(templates: Tree) -> None:
     with pytest.raises(ConfigurationError):
-        edited(begun(templates), templates, image="Not An Image")
+        edited(initialized(templates), templates, image="Not An Image")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_an_official_image_of_docker_hub_is_not_the_operator(
     templates: Tree, image: str, meant: str
 ) -> None:
     with pytest.raises(ConfigurationError) as raised:
-        edited(begun(templates), templates, image=image)
+        edited(initialized(templates), templates, image=image)
     assert raised.value.message == (
         f"`{image}` means `{meant}`, which cannot be the image of your operator"
     )
@@ -218,7 +218,7 @@ def test_an_official_image_of_docker_hub_is_not_the_operator(
 def test_a_directory_is_enabled_and_disabled_in_all_overlays(
     templates: Tree, switch: str, folder: str
 ) -> None:
-    tree = begun(templates, TOY)
+    tree = initialized(templates, TOY)
     request = WebhookRequest(group="games", version="v1", kind="Toy", validation=True)
     webhooks = scaffold_webhook.create_webhook(request, project_of(tree), tree, templates)
     tree = tree.merge(webhooks.tree())
@@ -231,7 +231,7 @@ def test_a_directory_is_enabled_and_disabled_in_all_overlays(
 
 
 def test_a_project_of_kubebuilder_gets_a_scorecard_configuration(templates: Tree) -> None:
-    tree = begun(templates)
+    tree = initialized(templates)
     overlay = "config/manifests/kustomization.yaml"
     lacking = {path: tree[path] for path in tree if not path.startswith("config/scorecard/")}
     listed = tree.data(overlay).replace(b"- ../scorecard\n", b"")
@@ -246,7 +246,7 @@ def test_a_project_of_kubebuilder_gets_a_scorecard_configuration(templates: Tree
 
 
 def test_the_overlay_of_the_bundle_can_be_missing(templates: Tree) -> None:
-    tree = begun(templates)
+    tree = initialized(templates)
     lacking = (
         path for path in tree if not path.startswith(("config/scorecard/", "config/manifests/"))
     )
@@ -256,7 +256,7 @@ def test_the_overlay_of_the_bundle_can_be_missing(templates: Tree) -> None:
 
 
 def test_a_directory_that_the_project_lacks_cannot_be_enabled(templates: Tree) -> None:
-    tree = begun(templates)
+    tree = initialized(templates)
     without = Tree({path: tree[path] for path in tree if not path.startswith("config/prometheus")})
     with pytest.raises(ConfigurationError, match="no folder `config/prometheus`"):
         edited(without, templates, prometheus=True)
@@ -264,8 +264,8 @@ def test_a_directory_that_the_project_lacks_cannot_be_enabled(templates: Tree) -
 
 
 def test_the_domain_can_be_changed_until_there_are_kinds(templates: Tree) -> None:
-    assert project_of(edited(begun(templates), templates, domain="y.org")).domain == "y.org"
-    tree = begun(templates, TOY)
+    assert project_of(edited(initialized(templates), templates, domain="y.org")).domain == "y.org"
+    tree = initialized(templates, TOY)
     assert edited(tree, templates, domain="x.org") == tree
     with pytest.raises(ConfigurationError, match="part of the group of `Toy`"):
         edited(tree, templates, domain="y.org")
@@ -274,7 +274,7 @@ def test_the_domain_can_be_changed_until_there_are_kinds(templates: Tree) -> Non
 
 
 def test_targets_that_a_workflow_runs_and_the_makefile_lacks_are_noted(templates: Tree) -> None:
-    tree = begun(templates)
+    tree = initialized(templates)
     project = project_of(tree)
     assert scaffold_edit.edit(EditRequest(ci="github"), project, tree, templates).notes == []
     less = Tree({**tree, "Makefile": b"lint test: x\nIMG := a:b\nimage:\n\tmake chart\n"})
@@ -286,7 +286,7 @@ def test_targets_that_a_workflow_runs_and_the_makefile_lacks_are_noted(templates
 
 
 def test_there_is_no_workflow_for_projects_in_go(templates: Tree) -> None:
-    tree = begun(templates)
+    tree = initialized(templates)
     project = replace(project_of(tree), layout=("go.kubebuilder.io/v4",))
     with pytest.raises(ConfigurationError, match="no workflow for projects in go"):
         scaffold_edit.edit(EditRequest(ci="github"), project, tree, templates)
@@ -316,7 +316,7 @@ def test_a_workflow_of_charts_and_roles_runs_existing_targets(
 
 @pytest.mark.parametrize("service", scaffold.CI)
 def test_a_workflow_runs_existing_targets_and_is_kept(templates: Tree, service: str) -> None:
-    tree = begun(templates)
+    tree = initialized(templates)
     with_workflow = edited(tree, templates, ci=service)
     [path] = set(with_workflow) - set(tree)
     workflow = documents.load(with_workflow.data(path), path).value

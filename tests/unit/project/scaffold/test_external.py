@@ -35,7 +35,7 @@ def templates(root: Path) -> Tree:
 
 
 @pytest.fixture
-def begun(templates: Tree) -> Tree:
+def initialized(templates: Tree) -> Tree:
     return scaffold.init(InitRequest(domain="x.org", name="toy"), Tree(), templates).tree()
 
 
@@ -70,9 +70,9 @@ def entries(tree: Tree) -> list[Any]:
     return found
 
 
-def test_a_kind_of_kubernetes_only_has_a_reconciler(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, **POD)
-    assert {path for path in tree if path not in begun} == {
+def test_a_kind_of_kubernetes_only_has_a_reconciler(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, **POD)
+    assert {path for path in tree if path not in initialized} == {
         "tests/test_pod.py",
         "toy/reconcilers/__init__.py",
         "toy/reconcilers/pod.py",
@@ -86,13 +86,15 @@ def test_a_kind_of_kubernetes_only_has_a_reconciler(begun: Tree, templates: Tree
         assert b"# +kubebuilder:rbac:groups=core," + line in code
     assert b'group="",\n        version="v1",\n        kind="Pod",\n' in code
     assert b".watches_for(PodReconciler.gvk)\n" in tree.data(WIRING)
-    assert tree.data("config/default/kustomization.yaml") == begun.data(
+    assert tree.data("config/default/kustomization.yaml") == initialized.data(
         "config/default/kustomization.yaml"
     )
 
 
-def test_entries_of_the_project_file_are_those_of_kubebuilder(begun: Tree, templates: Tree) -> None:
-    tree = begun
+def test_entries_of_the_project_file_are_those_of_kubebuilder(
+    initialized: Tree, templates: Tree
+) -> None:
+    tree = initialized
     for how in (
         DEPLOYMENT,
         POD,
@@ -142,8 +144,8 @@ version: "3"
     )
 
 
-def test_a_kind_of_another_operator_needs_no_package(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, **CERTIFICATE, external_domain="io")
+def test_a_kind_of_another_operator_needs_no_package(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, **CERTIFICATE, external_domain="io")
     assert entries(tree)[0] == CERTIFICATE | {"controller": True, "domain": "io", "external": True}
     assert b"groups=cert-manager.io,resources=certificates," in tree.data(
         "toy/reconcilers/certificate.py"
@@ -158,16 +160,16 @@ def test_a_kind_of_another_operator_needs_no_package(begun: Tree, templates: Tre
     [(None, "cert-manager.x.org"), ("", "cert-manager"), ("io", "cert-manager.io")],
 )
 def test_a_package_alone_keeps_the_projects_domain(
-    begun: Tree, templates: Tree, domain: str | None, group: str
+    initialized: Tree, templates: Tree, domain: str | None, group: str
 ) -> None:
     how = CERTIFICATE | {"external_domain": domain, "external_path": "example.com/certs/v1"}
-    [api] = project_of(added(begun, templates, **how)).apis
+    [api] = project_of(added(initialized, templates, **how)).apis
     assert (api.is_external, api.qualified_group) == (True, group)
 
 
-def test_a_group_can_include_its_domain(begun: Tree, templates: Tree) -> None:
-    short = added(begun, templates, group="networking", version="v1", kind="Ingress")
-    long = added(begun, templates, group="networking.k8s.io", version="v1", kind="Ingress")
+def test_a_group_can_include_its_domain(initialized: Tree, templates: Tree) -> None:
+    short = added(initialized, templates, group="networking", version="v1", kind="Ingress")
+    long = added(initialized, templates, group="networking.k8s.io", version="v1", kind="Ingress")
     assert long == short
     assert b'group="networking.k8s.io"' in long.data("toy/reconcilers/ingress.py")
 
@@ -181,29 +183,31 @@ def test_a_group_can_include_its_domain(begun: Tree, templates: Tree) -> None:
     ids=["known", "said"],
 )
 def test_a_cluster_scoped_kind_is_watched_in_the_cluster(
-    begun: Tree, templates: Tree, how: dict[str, Any]
+    initialized: Tree, templates: Tree, how: dict[str, Any]
 ) -> None:
-    tree = added(begun, templates, **how)
+    tree = added(initialized, templates, **how)
     assert b"Reconciler.gvk, namespaced=False)\n" in tree.data(WIRING)
     assert b"namespaced=False," in tree.data(f"tests/test_{str(how['kind']).lower()}.py")
 
 
-def test_an_external_kind_can_have_the_name_of_an_import(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, **CERTIFICATE | {"kind": "Request"}, external_domain="io")
+def test_an_external_kind_can_have_the_name_of_an_import(
+    initialized: Tree, templates: Tree
+) -> None:
+    tree = added(initialized, templates, **CERTIFICATE | {"kind": "Request"}, external_domain="io")
     assert b"class RequestReconciler:" in tree.data("toy/reconcilers/request.py")
 
 
-def test_external_kinds_need_no_multigroup(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, **POD)
+def test_external_kinds_need_no_multigroup(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, **POD)
     tree = added(tree, templates, **TOY, resource=True)
     tree = added(tree, templates, **DEPLOYMENT)
     assert [api.has_types for api in project_of(tree).apis] == [False, True, False]
 
 
-def test_kinds_with_one_name_need_several_groups(begun: Tree, templates: Tree) -> None:
+def test_kinds_with_one_name_need_several_groups(initialized: Tree, templates: Tree) -> None:
     own = TOY | {"kind": "Pod"}
     for first, second in ((POD, own | {"resource": True}), (own | {"resource": True}, POD)):
-        tree = added(begun, templates, **first)
+        tree = added(initialized, templates, **first)
         with pytest.raises(ConfigurationError, match="modules have the same names") as caught:
             added(tree, templates, **second)
         assert "--multigroup" in caught.value.hint
@@ -214,9 +218,9 @@ def test_kinds_with_one_name_need_several_groups(begun: Tree, templates: Tree) -
 
 
 def test_own_kinds_in_a_group_of_kubernetes_belong_to_the_project(
-    begun: Tree, templates: Tree
+    initialized: Tree, templates: Tree
 ) -> None:
-    tree = added(begun, templates, **DEPLOYMENT, resource=True, controller=False)
+    tree = added(initialized, templates, **DEPLOYMENT, resource=True, controller=False)
     tree = added(tree, templates, **DEPLOYMENT)
     assert b"from toy.api.v1.deployment import Deployment\n" in tree.data(
         "toy/reconcilers/deployment.py"
@@ -225,9 +229,9 @@ def test_own_kinds_in_a_group_of_kubernetes_belong_to_the_project(
 
 
 def test_a_repeated_kind_is_refused_and_force_twice_changes_nothing(
-    begun: Tree, templates: Tree
+    initialized: Tree, templates: Tree
 ) -> None:
-    tree = added(begun, templates, **POD)
+    tree = added(initialized, templates, **POD)
     with pytest.raises(ConfigurationError, match="has a controller already") as caught:
         added(tree, templates, **POD)
     assert "--force" in caught.value.hint
@@ -237,10 +241,10 @@ def test_a_repeated_kind_is_refused_and_force_twice_changes_nothing(
     assert added(tree, templates, **POD, force=True) == tree
 
 
-def test_an_entry_without_a_controller_gets_one(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, **POD)
+def test_an_entry_without_a_controller_gets_one(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, **POD)
     bare = tree.data("PROJECT").replace(b"- controller: true\n  core", b"- core")
-    found = entries(added(begun.merge({"PROJECT": bare}), templates, **POD))
+    found = entries(added(initialized.merge({"PROJECT": bare}), templates, **POD))
     assert found == entries(tree)
 
 
@@ -252,8 +256,8 @@ def test_a_project_for_one_namespace_has_roles_there(templates: Tree) -> None:
     assert b"namespace=" not in tree.data("toy/reconcilers/node.py")
 
 
-def test_a_missing_wiring_is_reported(begun: Tree, templates: Tree) -> None:
-    files = {path: content for path, content in begun.items() if path != WIRING}
+def test_a_missing_wiring_is_reported(initialized: Tree, templates: Tree) -> None:
+    files = {path: content for path, content in initialized.items() if path != WIRING}
     [note] = draft_of(Tree(files), templates, **POD).notes
     assert note.message == "`toy/wiring.py` does not exist, so nothing runs `PodReconciler`"
 
@@ -273,13 +277,13 @@ def test_a_missing_wiring_is_reported(begun: Tree, templates: Tree) -> None:
     ],
 )
 def test_an_invalid_request_is_refused(
-    begun: Tree, templates: Tree, how: dict[str, Any], words: str
+    initialized: Tree, templates: Tree, how: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        added(begun, templates, **how)
+        added(initialized, templates, **how)
 
 
-def test_an_own_kind_is_not_external(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, **TOY, resource=True)
+def test_an_own_kind_is_not_external(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, **TOY, resource=True)
     with pytest.raises(ConfigurationError, match="the project's own kind"):
         added(tree, templates, **TOY, external_domain="x.org")

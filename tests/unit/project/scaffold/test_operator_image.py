@@ -31,7 +31,7 @@ def templates(root: Path) -> Tree:
     return disk.read_tree(root / "olmkit/project/templates")
 
 
-def begun(templates: Tree) -> Tree:
+def initialized(templates: Tree) -> Tree:
     return scaffold.init(InitRequest(domain="x.org", name="toy"), Tree(), templates).tree()
 
 
@@ -47,7 +47,7 @@ def container_image(tree: Tree) -> object:
 
 
 def test_the_base_csv_and_the_makefile_change_with_it(templates: Tree) -> None:
-    tree = with_image(begun(templates), templates, "quay.io/me/toy:v0.2.0")
+    tree = with_image(initialized(templates), templates, "quay.io/me/toy:v0.2.0")
     assert container_image(tree) == "quay.io/me/toy:v0.2.0"
     text = tree.data("Makefile").decode()
     assert "\nVERSION ?= 0.2.0\n" in text
@@ -75,7 +75,7 @@ def test_the_makefile_of_a_new_project_has_its_image_and_version(
 
 
 def test_changing_back_restores_the_files(templates: Tree) -> None:
-    old = begun(templates)
+    old = initialized(templates)
     tree = old
     for image in (f"quay.io/me/toy@{DIGEST}", "quay.io/me/toy:latest", "x.org/toy:v0.0.1"):
         tree = with_image(tree, templates, image)
@@ -106,7 +106,7 @@ def test_other_lines_of_the_user_are_kept(text: str) -> None:
 
 
 def test_another_image_in_the_base_csv_is_kept(templates: Tree) -> None:
-    tree = begun(templates)
+    tree = initialized(templates)
     base = tree.data(BASE).replace(b"x.org/toy:v0.0.1", b"x.org/toy-mirror:v0.0.1")
     tree = with_image(tree.merge(Tree({BASE: base})), templates, "x.org/toy:v2.0.0")
     assert container_image(tree) == "x.org/toy-mirror:v0.0.1"

@@ -20,7 +20,7 @@ def templates(root: Path) -> Tree:
     return disk.read_tree(root / "olmkit/project/templates")
 
 
-def begun(templates: Tree, **how: object) -> Draft:
+def initialized(templates: Tree, **how: object) -> Draft:
     request = InitRequest(domain="example.com", name="toy-operator", **how)  # type: ignore[arg-type]
     return scaffold.init(request, Tree(), templates)
 
@@ -30,7 +30,7 @@ def project_of(tree: Tree) -> Project:
 
 
 def test_a_new_project_can_be_read(templates: Tree) -> None:
-    draft = begun(templates)
+    draft = initialized(templates)
     project = project_of(draft.tree())
     assert (project.name, project.domain, project.language) == (
         "toy-operator",
@@ -43,7 +43,7 @@ def test_a_new_project_can_be_read(templates: Tree) -> None:
 
 
 def test_the_names_of_the_operators_image_are_valid_in_manifests(templates: Tree) -> None:
-    tree = begun(templates, image="quay.io:443/x/toy:v3").tree()
+    tree = initialized(templates, image="quay.io:443/x/toy:v3").tree()
     assert b"newName: quay.io:443/x/toy\n  newTag: v3\n" in tree.data(scaffold.MANAGER_OVERLAY)
 
 
@@ -94,7 +94,7 @@ def test_the_lease_has_the_name_of_kubebuilder(repo: str, domain: str, wanted: s
 
 
 def test_a_namespaced_project_has_a_role_and_watches_its_namespace(templates: Tree) -> None:
-    tree = begun(templates, namespaced=True).tree()
+    tree = initialized(templates, namespaced=True).tree()
     assert b"\nkind: Role\n" in tree.data("config/rbac/role.yaml")
     assert b"\nkind: RoleBinding\n" in tree.data("config/rbac/role_binding.yaml")
     manager = tree.data(scaffold.MANAGER_FILE)

@@ -29,7 +29,7 @@ def templates(root: Path) -> Tree:
 
 
 @pytest.fixture
-def begun(templates: Tree) -> Tree:
+def initialized(templates: Tree) -> Tree:
     """A project with two versions of a kind."""
     tree = scaffold.init(InitRequest(domain="x.org", name="toy"), Tree(), templates).tree()
     for version, controller in (("v1alpha1", True), ("v1", False)):
@@ -66,9 +66,9 @@ def resources(tree: Tree, path: str) -> Any:
 
 
 def test_the_kinds_of_webhooks_are_added_one_by_one_to_one_file(
-    begun: Tree, templates: Tree
+    initialized: Tree, templates: Tree
 ) -> None:
-    tree = added(begun, templates, validation=True)
+    tree = added(initialized, templates, validation=True)
     path = "toy/webhooks/memcached_v1alpha1.py"
     assert b"class MemcachedValidator:" in tree.data(path)
     assert b"class MemcachedDefaulter:" not in tree.data(path)
@@ -81,9 +81,11 @@ def test_the_kinds_of_webhooks_are_added_one_by_one_to_one_file(
     assert webhooks(tree) == {"defaulting": True, "validation": True, "webhookVersion": "v1"}
 
 
-def test_each_handler_has_a_test_and_code_of_the_user_is_kept(begun: Tree, templates: Tree) -> None:
+def test_each_handler_has_a_test_and_code_of_the_user_is_kept(
+    initialized: Tree, templates: Tree
+) -> None:
     path = "tests/test_memcached_v1alpha1_webhooks.py"
-    tree = added(begun, templates, defaulting=True)
+    tree = added(initialized, templates, defaulting=True)
     assert b"MemcachedValidator" not in tree.data(path)
     mine = tree.merge({path: tree.data(path).replace(b"sample(), sample()", b"mine(), mine()")})
     tree = added(mine, templates, validation=True)
@@ -92,17 +94,17 @@ def test_each_handler_has_a_test_and_code_of_the_user_is_kept(begun: Tree, templ
     assert tree.data(path).count(b"\ndef test_") == 2
 
 
-def test_the_round_trip_of_each_spoke_has_a_test(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, conversion=True)
+def test_the_round_trip_of_each_spoke_has_a_test(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, conversion=True)
     test = tree.data("tests/test_memcached_v1_conversion.py")
     assert b"from toy.conversions.memcached_v1 import from_hub, to_hub" in test
     assert "tests/test_memcached_v1alpha1_webhooks.py" not in tree
 
 
 def test_the_bundle_has_webhooks_and_the_default_overlay_has_none(
-    begun: Tree, templates: Tree
+    initialized: Tree, templates: Tree
 ) -> None:
-    tree = added(begun, templates, defaulting=True, validation=True)
+    tree = added(initialized, templates, defaulting=True, validation=True)
     assert resources(tree, "config/webhook/kustomization.yaml") == [
         "manifests.yaml",
         "service.yaml",
@@ -110,15 +112,15 @@ def test_the_bundle_has_webhooks_and_the_default_overlay_has_none(
     manifests = resources(tree, scaffold.MANIFESTS_OVERLAY)
     assert "../with-webhooks" in manifests
     assert "../default" not in manifests
-    assert tree.data(scaffold.DEFAULT_OVERLAY) == begun.data(scaffold.DEFAULT_OVERLAY)
+    assert tree.data(scaffold.DEFAULT_OVERLAY) == initialized.data(scaffold.DEFAULT_OVERLAY)
     assert "allow-webhook-traffic.yaml" in resources(
         tree, "config/network-policy/kustomization.yaml"
     )
 
 
-def test_a_hub_is_stored_and_its_spokes_are_converted(begun: Tree, templates: Tree) -> None:
-    draft = draft_of(begun, templates, version="v1", conversion=True)
-    tree = begun.merge(draft.tree())
+def test_a_hub_is_stored_and_its_spokes_are_converted(initialized: Tree, templates: Tree) -> None:
+    draft = draft_of(initialized, templates, version="v1", conversion=True)
+    tree = initialized.merge(draft.tree())
     marker = b"# +kubebuilder:storageversion\n"
     assert marker in tree.data("toy/api/v1/memcached.py")
     assert marker not in tree.data("toy/api/v1alpha1/memcached.py")
@@ -135,8 +137,8 @@ def test_a_hub_is_stored_and_its_spokes_are_converted(begun: Tree, templates: Tr
     assert resources(tree, "config/webhook/kustomization.yaml") == ["service.yaml"]
 
 
-def test_without_webhooks_only_the_hub_is_served(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, conversion=True)
+def test_without_webhooks_only_the_hub_is_served(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, conversion=True)
     patch = documents.load(tree.data("config/default/memcacheds_v1alpha1_only.yaml"), "p").value
     assert patch == [
         {"op": "test", "path": "/spec/versions/0/name", "value": "v1"},
@@ -146,10 +148,10 @@ def test_without_webhooks_only_the_hub_is_served(begun: Tree, templates: Tree) -
 
 
 def test_a_repeated_webhook_is_refused_and_force_twice_changes_nothing(
-    begun: Tree, templates: Tree
+    initialized: Tree, templates: Tree
 ) -> None:
     how = {"conversion": True, "validation": True, "defaulting": True}
-    tree = added(begun, templates, **how)
+    tree = added(initialized, templates, **how)
     with pytest.raises(ConfigurationError, match="has a webhook for defaulting already"):
         added(tree, templates, defaulting=True)
     assert added(tree, templates, force=True, **how) == tree
@@ -165,10 +167,10 @@ def test_a_repeated_webhook_is_refused_and_force_twice_changes_nothing(
     ],
 )
 def test_an_invalid_request_is_refused(
-    begun: Tree, templates: Tree, how: dict[str, Any], words: str
+    initialized: Tree, templates: Tree, how: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        added(begun, templates, **how)
+        added(initialized, templates, **how)
 
 
 def test_one_version_needs_no_conversion(templates: Tree) -> None:
@@ -180,8 +182,8 @@ def test_one_version_needs_no_conversion(templates: Tree) -> None:
         added(tree, templates, conversion=True)
 
 
-def test_another_spoke_is_added_to_the_existing_ones(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, conversion=True)
+def test_another_spoke_is_added_to_the_existing_ones(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, conversion=True)
     request = ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)
     project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
     draft = scaffold_api.create_api(request, project, tree, templates)
@@ -207,9 +209,9 @@ def test_another_spoke_is_added_to_the_existing_ones(begun: Tree, templates: Tre
 
 
 def test_a_wiring_in_another_form_is_reported_with_the_missing_lines(
-    begun: Tree, templates: Tree
+    initialized: Tree, templates: Tree
 ) -> None:
-    tree = added(begun, templates, conversion=True)
+    tree = added(initialized, templates, conversion=True)
     request = ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)
     project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
     tree = tree.merge(scaffold_api.create_api(request, project, tree, templates).tree())
@@ -226,8 +228,8 @@ POD: dict[str, Any] = {"group": "core", "version": "v1", "kind": "Pod"}
 CERTIFICATE: dict[str, Any] = {"group": "cert-manager", "version": "v1", "kind": "Certificate"}
 
 
-def test_webhooks_of_external_kinds_get_plain_manifests(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, **POD, defaulting=True)
+def test_webhooks_of_external_kinds_get_plain_manifests(initialized: Tree, templates: Tree) -> None:
+    tree = added(initialized, templates, **POD, defaulting=True)
     tree = added(tree, templates, **POD, validation=True)
     tree = added(tree, templates, **CERTIFICATE, defaulting=True, external_domain="io")
     handlers = tree.data("toy/webhooks/pod_v1.py").decode()
@@ -263,8 +265,10 @@ def test_webhooks_of_external_kinds_get_plain_manifests(begun: Tree, templates: 
     ]
 
 
-def test_a_known_external_kind_does_not_need_its_domain_again(begun: Tree, templates: Tree) -> None:
-    tree = added(begun, templates, **CERTIFICATE, defaulting=True, external_domain="io")
+def test_a_known_external_kind_does_not_need_its_domain_again(
+    initialized: Tree, templates: Tree
+) -> None:
+    tree = added(initialized, templates, **CERTIFICATE, defaulting=True, external_domain="io")
     tree = added(tree, templates, **CERTIFICATE, validation=True)
     assert webhooks(tree, 2) == {"defaulting": True, "validation": True, "webhookVersion": "v1"}
     with pytest.raises(ConfigurationError, match="has the plural `certificates`"):
@@ -273,9 +277,11 @@ def test_a_known_external_kind_does_not_need_its_domain_again(begun: Tree, templ
         added(tree, templates, **CERTIFICATE, validation=True)
 
 
-def test_an_irregular_plural_of_an_external_kind_is_reported(begun: Tree, templates: Tree) -> None:
+def test_an_irregular_plural_of_an_external_kind_is_reported(
+    initialized: Tree, templates: Tree
+) -> None:
     tree = added(
-        begun, templates, **CERTIFICATE, plural="certs", defaulting=True, external_domain="io"
+        initialized, templates, **CERTIFICATE, plural="certs", defaulting=True, external_domain="io"
     )
     assert b"resources=certs," in tree.data("toy/webhooks/certificate_v1.py")
     assert b"plural: certs\n" in tree.data("PROJECT")
@@ -294,7 +300,7 @@ def test_an_irregular_plural_of_an_external_kind_is_reported(begun: Tree, templa
     ],
 )
 def test_impossible_webhooks_of_external_kinds_are_refused(
-    begun: Tree, templates: Tree, how: dict[str, Any], words: str
+    initialized: Tree, templates: Tree, how: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        draft_of(begun, templates, **how)
+        draft_of(initialized, templates, **how)

@@ -32,7 +32,7 @@ Judge = Callable[[Mapping[str, Any]], tuple[Diagnostic, ...]]
     ],
 )
 def test_pages_of_the_marketplace_are_required(
-    judge_publication: Judge, annotations: Any, csv: Any, count: int
+    publication_findings: Judge, annotations: Any, csv: Any, count: int
 ) -> None:
-    found = judge_publication({"annotations": annotations, "csv": csv})
+    found = publication_findings({"annotations": annotations, "csv": csv})
     assert sum(one.rule == "CRT007" for one in found) == count

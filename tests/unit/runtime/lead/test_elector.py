@@ -37,7 +37,7 @@ def _settings(**changed: Any) -> ElectionSettings:
     return ElectionSettings(**given | changed)
 
 
-def play(
+def run_scenario(
     work: Callable[[ApiServer, ThreadedElector], Awaitable[None]],
     *,
     settings: ElectionSettings | None = None,
@@ -46,7 +46,7 @@ def play(
     """Run `work` with an elector that leads."""
     server = ApiServer.of(RESOURCES)
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with asyncio.timeout(20), server.serving():
             config = ClusterConfig(server=server.url)
             elector = ThreadedElector(
@@ -56,7 +56,7 @@ def play(
             await work(server, elector)
             await elector.release()
 
-    asyncio.run(scene())
+    asyncio.run(steps())
     return server
 
 
@@ -75,7 +75,7 @@ def test_a_leader_renews_the_lease_and_releases_it() -> None:
         assert server.version > before
         assert _holder(server) == "me"
 
-    server = play(work, on_change=changes.append)
+    server = run_scenario(work, on_change=changes.append)
     assert _holder(server) == ""
     assert changes == [True, False]
     notes = [one["note"] for one in server.all("events")]
@@ -90,7 +90,7 @@ def test_a_lease_that_another_replica_took_ends_leadership_at_once() -> None:
         await elector.wait_until_lost()  # within the time limit of a test, not at the deadline
         assert _holder(server) == "other"
 
-    server = play(work, settings=_settings(renew_deadline=600, lease_duration=900))
+    server = run_scenario(work, settings=_settings(renew_deadline=600, lease_duration=900))
     assert _holder(server) == "other", "the lease of another replica is not released"
 
 
@@ -101,7 +101,7 @@ def test_a_server_that_does_not_answer_ends_leadership_before_the_deadline() -> 
         await elector.wait_until_lost()
         assert time.monotonic() - began < 12, "before other replicas can take the lease"
 
-    play(work, settings=_settings(lease_duration=12.0, renew_deadline=1.0))
+    run_scenario(work, settings=_settings(lease_duration=12.0, renew_deadline=1.0))
 
 
 def test_a_blocked_main_loop_is_ended_by_the_elector() -> None:
@@ -149,17 +149,17 @@ def test_an_impossible_connection_is_raised_to_the_caller() -> None:
         raise ConfigurationError("the certificate is none")
         yield
 
-    async def story() -> None:
+    async def scenario() -> None:
         elector = ThreadedElector(connect, _settings())
         with pytest.raises(ConfigurationError, match="the certificate is none"):
             await elector.acquire()
         await elector.release()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_waiting_replica_can_be_stopped() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         server = ApiServer.of(RESOURCES)
         server.denies = lambda access: access.resource == "leases"
         async with server.serving():
@@ -173,12 +173,12 @@ def test_a_waiting_replica_can_be_stopped() -> None:
             await elector.release()
             assert server.get("leases", "lock", "n") is None
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("turns", range(8))
 def test_a_replica_that_is_stopped_during_its_start_never_leads(turns: int) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         server = ApiServer.of(RESOURCES)
         async with server.serving():
             config = ClusterConfig(server=server.url)
@@ -194,7 +194,7 @@ def test_a_replica_that_is_stopped_during_its_start_never_leads(turns: int) -> N
             assert "leader election" not in [one.name for one in threading.enumerate()]
             assert (server.get("leases", "lock", "n") is None) or _holder(server) == ""
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_exceptions_of_listeners_do_not_end_leadership() -> None:
@@ -207,4 +207,4 @@ def test_exceptions_of_listeners_do_not_end_leadership() -> None:
         assert elector.is_leader
         assert server.version > before
 
-    assert _holder(play(work, on_change=listen, on_leader=listen)) == ""
+    assert _holder(run_scenario(work, on_change=listen, on_leader=listen)) == ""

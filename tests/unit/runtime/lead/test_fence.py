@@ -26,7 +26,7 @@ MANIFEST = {
 
 
 def test_every_kind_of_write_is_blocked_and_reading_is_not() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with (
             ApiServer.of([MAP]).serving() as server,
             HttpCluster(ClusterConfig(server=server.url)) as cluster,
@@ -49,11 +49,11 @@ def test_every_kind_of_write_is_blocked_and_reading_is_not() -> None:
             assert len((await fenced.list_page(MAP)).items) == 1
             assert len(server.writes()) == 1
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_an_elector_is_certain_for_a_renew_deadline_and_a_standby_is_not_checked() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with asyncio.timeout(20), ApiServer.of([LEASE, MAP]).serving() as server:
             config = ClusterConfig(server=server.url)
             elector = ThreadedElector(
@@ -79,4 +79,4 @@ def test_an_elector_is_certain_for_a_renew_deadline_and_a_standby_is_not_checked
                     await client.replace(MANIFEST)
             await elector.release()
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -30,7 +30,7 @@ async def _followed(cluster: HttpCluster) -> tuple[Cache, asyncio.Task[None]]:
 
 
 def test_a_read_waits_for_the_last_write_with_a_time_limit() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         server = ApiServer.of([Resource(gvk=MAP, plural="configmaps")])
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
             cache, running = await _followed(cluster)
@@ -49,11 +49,11 @@ def test_a_read_waits_for_the_last_write_with_a_time_limit() -> None:
             running.cancel()
             await asyncio.wait([running])
 
-    clock.run(story(), patience=0.001)
+    clock.run(scenario(), patience=0.001)
 
 
 def test_writes_in_the_cache_are_forgotten_and_the_others_are_limited() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         server = ApiServer.of([Resource(gvk=MAP, plural="configmaps")])
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
             server.put("configmaps", {"metadata": {"name": "a", "namespace": "n"}})
@@ -69,4 +69,4 @@ def test_writes_in_the_cache_are_forgotten_and_the_others_are_limited() -> None:
             running.cancel()
             await asyncio.wait([running])
 
-    clock.run(story(), patience=0.001)
+    clock.run(scenario(), patience=0.001)

@@ -35,7 +35,7 @@ class Cache(CustomResource):
     spec: CacheSpec = Field(default_factory=CacheSpec)
 
 
-class Filling:
+class Defaulting:
     """Sets a missing size."""
 
     async def default(self, obj: Cache, _: AdmissionRequest) -> None:
@@ -43,7 +43,7 @@ class Filling:
             obj.spec.size = 3
 
 
-class Judging:
+class Validating:
     """Refuses a smaller size and a deletion by bob."""
 
     async def validate_create(self, new: Cache, _: AdmissionRequest) -> Sequence[str] | None:
@@ -108,8 +108,8 @@ def patch_of(response: Any) -> Any:
     return json.loads(base64.b64decode(response["patch"]))
 
 
-DEFAULTING = webhook_admission.defaulting(Filling(), Cache)
-VALIDATING = webhook_admission.validating(Judging(), Cache)
+DEFAULTING = webhook_admission.defaulting(Defaulting(), Cache)
+VALIDATING = webhook_admission.validating(Validating(), Cache)
 
 
 def test_defaults_are_a_patch_of_the_sent_object() -> None:
@@ -188,7 +188,7 @@ def test_an_answer_that_cannot_be_written_is_an_error_of_the_webhook() -> None:
 
 
 def test_a_single_warning_does_not_need_a_list() -> None:
-    class Careless(Judging):
+    class Careless(Validating):
         async def validate_create(self, new: Cache, _: AdmissionRequest) -> Sequence[str]:  # noqa: ARG002
             return "one pod has no redundancy"
 
@@ -197,7 +197,7 @@ def test_a_single_warning_does_not_need_a_list() -> None:
 
 
 def test_the_depth_of_an_object_does_not_matter_without_changes() -> None:
-    class Anything(Judging):
+    class Anything(Validating):
         async def validate_create(self, new: Any, _: AdmissionRequest) -> None:  # noqa: ARG002
             return None
 

@@ -27,13 +27,13 @@ MAP = GVK(group="", version="v1", kind="ConfigMap")
 KEY = Request("a", "n")
 
 
-def play(
+def run_scenario(
     work: Callable[[ApiServer, Cache], Awaitable[None]],
     settings: CacheSettings | None = None,
 ) -> ApiServer:
     server = ApiServer.of([Resource(gvk=MAP, plural="configmaps")])
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with (
             server.serving(),
             HttpCluster(ClusterConfig(server=server.url)) as cluster,
@@ -47,7 +47,7 @@ def play(
                 running.cancel()
                 await asyncio.wait([running])
 
-    clock.run(scene(), patience=0.001)
+    clock.run(steps(), patience=0.001)
     return server
 
 
@@ -56,7 +56,7 @@ def put(server: ApiServer, name: str, namespace: str = "n", **fields: Any) -> No
     server.put("configmaps", {"metadata": metadata} | fields)
 
 
-def told(event: Event) -> str:
+def described(event: Event) -> str:
     match event:
         case CreateEvent(one, initial):
             return f"{'initial' if initial else 'new'} {one.key.name}"
@@ -80,7 +80,7 @@ def test_handlers_get_events_in_order_after_the_store_changed() -> None:
             assert one is not None
             held = informer.get(one.key)
             assert (held is None) is isinstance(event, DeleteEvent), "the store was changed first"
-            seen.append(told(event))
+            seen.append(described(event))
 
         def broken(_: Event) -> None:
             raise ValueError("a mistake in one handler is not another's")
@@ -95,10 +95,10 @@ def test_handlers_get_events_in_order_after_the_store_changed() -> None:
         await asyncio.sleep(1)
         assert seen == ["initial a", "new b", "changed a", "deleted b"]
         informer.add_handler(broken)
-        informer.add_handler(lambda event: late.append(told(event)))
+        informer.add_handler(lambda event: late.append(described(event)))
         assert late == ["initial a"]
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_list_after_a_lost_watch_has_the_missed_changes() -> None:
@@ -117,7 +117,7 @@ def test_a_list_after_a_lost_watch_has_the_missed_changes() -> None:
         put(server, "again")
         server.compact()
         await asyncio.sleep(30)
-        assert sorted(map(told, events)) == [
+        assert sorted(map(described, events)) == [
             "changed changed",
             "changed same",
             "lost again",
@@ -131,7 +131,7 @@ def test_a_list_after_a_lost_watch_has_the_missed_changes() -> None:
         }
         assert uids == {(True, "same"), (True, "changed")}
 
-    play(work)
+    run_scenario(work)
 
 
 def test_other_tasks_run_while_many_objects_are_deleted() -> None:
@@ -166,7 +166,7 @@ def test_other_tasks_run_while_many_objects_are_deleted() -> None:
         assert len(turns) == len(names)
         assert len(set(turns)) > 1
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_transform_runs_before_the_index_and_the_store() -> None:
@@ -197,7 +197,7 @@ def test_a_transform_runs_before_the_index_and_the_store() -> None:
         await asyncio.sleep(1)
         assert cache.informer(MAP).failures == []
 
-    play(work, settings)
+    run_scenario(work, settings)
 
 
 def test_objects_of_built_in_kinds_have_their_kind_after_a_list() -> None:
@@ -208,7 +208,7 @@ def test_objects_of_built_in_kinds_have_their_kind_after_a_list() -> None:
         assert found.manifest()["kind"] == "ConfigMap"
         assert found.manifest()["apiVersion"] == "v1"
 
-    play(work)
+    run_scenario(work)
 
 
 def test_named_namespaces_and_all_others_are_combined() -> None:
@@ -227,7 +227,7 @@ def test_named_namespaces_and_all_others_are_combined() -> None:
         assert cache.hides(MAP, Request("b", "m"))
         assert not cache.hides(MAP, KEY)
 
-    play(work, settings)
+    run_scenario(work, settings)
 
 
 def test_an_object_that_leaves_the_selector_is_deleted_for_the_cache() -> None:
@@ -236,14 +236,14 @@ def test_an_object_that_leaves_the_selector_is_deleted_for_the_cache() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         put(server, "a", metadata={"labels": {"mine": "yes"}})
         seen: list[str] = []
-        cache.informer(MAP).add_handler(lambda event: seen.append(told(event)))
+        cache.informer(MAP).add_handler(lambda event: seen.append(described(event)))
         assert await cache.get(MAP, KEY) is not None
         put(server, "a", metadata={"labels": {"mine": "no"}})
         await asyncio.sleep(1)
         assert seen == ["initial a", "deleted a"]
         assert await cache.get(MAP, KEY) is None
 
-    play(work, settings)
+    run_scenario(work, settings)
 
 
 def test_a_resync_repeats_all_objects_and_sends_no_request() -> None:
@@ -259,7 +259,7 @@ def test_a_resync_repeats_all_objects_and_sends_no_request() -> None:
         assert len(again) in (1, 2)
         assert all(one.old is one.new for one in again)
 
-    play(work, CacheSettings(resync=100, watch_seconds=(3000, 3000)))
+    run_scenario(work, CacheSettings(resync=100, watch_seconds=(3000, 3000)))
 
 
 def test_reading_an_unwatched_kind_can_be_an_error() -> None:
@@ -270,7 +270,7 @@ def test_reading_an_unwatched_kind_can_be_an_error() -> None:
         cache.informer(MAP)
         assert await cache.get(MAP, KEY) is None
 
-    play(work, CacheSettings(start_on_read=False))
+    run_scenario(work, CacheSettings(start_on_read=False))
 
 
 def test_a_waiting_read_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -281,7 +281,7 @@ def test_a_waiting_read_is_logged(caplog: pytest.LogCaptureFixture) -> None:
                 await cache.get(MAP, KEY)
 
     with caplog.at_level(logging.INFO):
-        play(work)
+        run_scenario(work)
     said = [one.message for one in caplog.records]
     assert said[0] == "a read is waiting for the first list"
     assert "cannot list" in said
@@ -300,16 +300,16 @@ def test_a_read_that_the_server_refuses_is_an_error_and_later_succeeds() -> None
         await asyncio.sleep(60)
         assert await cache.get(MAP, KEY) is not None
 
-    play(work)
+    run_scenario(work)
 
 
 def test_reading_before_the_start_is_an_error() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         cache = Cache(None)  # type: ignore[arg-type]
         with pytest.raises(ConfigurationError, match="the cache is not running"):
             await cache.get(MAP, KEY)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_indexes_are_added_once_and_before_the_start() -> None:
@@ -321,7 +321,7 @@ def test_indexes_are_added_once_and_before_the_start() -> None:
         with pytest.raises(ConfigurationError, match="comes after the start"):
             cache.add_index(MAP, "y", lambda _: [])
 
-    play(work)
+    run_scenario(work)
 
 
 def test_a_kind_that_is_no_longer_needed_is_not_watched() -> None:
@@ -335,7 +335,7 @@ def test_a_kind_that_is_no_longer_needed_is_not_watched() -> None:
         await asyncio.sleep(1)
         assert list(cache.informers) == []
 
-    play(work)
+    run_scenario(work)
 
 
 def test_the_scope_of_a_kind_is_known_after_its_discovery() -> None:
@@ -344,7 +344,7 @@ def test_the_scope_of_a_kind_is_known_after_its_discovery() -> None:
         await cache.synced_informer(MAP)
         assert cache.is_namespaced("", "ConfigMap") is True
 
-    play(work)
+    run_scenario(work)
 
 
 def test_metadata_alone_is_a_separate_copy() -> None:
@@ -362,4 +362,4 @@ def test_metadata_alone_is_a_separate_copy() -> None:
         assert again.manifest()["kind"] == "ConfigMap"
         assert len(list(cache.informers)) == 1
 
-    play(work)
+    run_scenario(work)

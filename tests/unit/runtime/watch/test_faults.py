@@ -279,7 +279,7 @@ async def lists_come_from_a_server_that_lags(world: World) -> None:
     ids=lambda fault: fault.__name__,
 )
 def test_nothing_is_missed_after_each_fault(fault: Break, streaming: bool) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with watched(World(ApiServer.of([RESOURCE])), streaming=streaming) as world:
             await fault(world)
             world.shake()
@@ -289,22 +289,22 @@ def test_nothing_is_missed_after_each_fault(fault: Break, streaming: bool) -> No
             world.put("later", size=1)
             await world.settle()
 
-    clock.run(story(), patience=0.001)
+    clock.run(scenario(), patience=0.001)
 
 
 def test_existing_objects_are_streamed_without_a_list() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with watched(World(ApiServer.of([RESOURCE])), streaming=True) as world:
             await history_is_forgotten(world)
             await world.settle()
             assert {one.verb for one in world.server.accesses} == {"watch"}
 
-    clock.run(story(), patience=0.001)
+    clock.run(scenario(), patience=0.001)
 
 
 @pytest.mark.parametrize("how", ["refused", "ignored"])
 def test_a_server_without_streaming_lists_is_listed(how: str) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         world = World(ApiServer.of([RESOURCE]))
 
         def plan(_: str, path: str) -> Refusal | None:
@@ -319,11 +319,11 @@ def test_a_server_without_streaming_lists_is_listed(how: str) -> None:
             await world.settle()
             assert "list" in {one.verb for one in world.server.accesses}
 
-    clock.run(story(), patience=0.001)
+    clock.run(scenario(), patience=0.001)
 
 
 def test_an_overloaded_server_is_not_listed() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with watched(World(ApiServer.of([RESOURCE]))) as world:
             before = len([one for one in world.server.accesses if one.verb == "list"])
             await server_is_overloaded(world)
@@ -332,14 +332,14 @@ def test_an_overloaded_server_is_not_listed() -> None:
             after = len([one for one in world.server.accesses if one.verb == "list"])
             assert after == before
 
-    clock.run(story(), patience=0.001)
+    clock.run(scenario(), patience=0.001)
 
 
 def test_a_rotated_token_is_read_again(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("one")
 
-    async def story() -> None:
+    async def scenario() -> None:
         world = World(ApiServer.of([RESOURCE]))
         world.server.authenticates = True
         world.server.users = {"one": {"username": "me"}}
@@ -350,11 +350,11 @@ def test_a_rotated_token_is_read_again(tmp_path: Path) -> None:
             world.shake()
             await world.settle()
 
-    clock.run(story(), patience=0.001)
+    clock.run(scenario(), patience=0.001)
 
 
 def test_pages_are_read_again_if_their_token_expires() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         world = World(ApiServer.of([RESOURCE]))
         for number in range(600):
             world.put(f"n{number}", size=1)
@@ -371,7 +371,7 @@ def test_pages_are_read_again_if_their_token_expires() -> None:
             assert len(await world.held()) == 604
         assert failed
 
-    clock.run(story(), patience=0.001)
+    clock.run(scenario(), patience=0.001)
 
 
 NAMES = st.sampled_from("abcde")
@@ -399,7 +399,7 @@ ANSWERS: list[Callable[[], Refusal | Fault | float]] = [
 def test_the_cache_equals_the_server_after_any_mixture_of_faults(
     steps: list[tuple[Any, ...]],
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with watched(World(ApiServer.of([RESOURCE]))) as world:
             for step in steps:
                 match step:
@@ -418,4 +418,4 @@ def test_the_cache_equals_the_server_after_any_mixture_of_faults(
                         getattr(world.server, method)()
             await world.settle()
 
-    clock.run(story(), patience=0.001)
+    clock.run(scenario(), patience=0.001)

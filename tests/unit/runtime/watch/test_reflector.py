@@ -110,7 +110,7 @@ def _story(server: _Server, *, seconds: float = 600) -> tuple[list[str], list[st
     """Return the requests and the calls of the sink after some time."""
     sink = _Sink()
 
-    async def story() -> None:
+    async def scenario() -> None:
         reflector = Reflector(
             server,  # type: ignore[arg-type]
             RESOURCE,
@@ -123,7 +123,7 @@ def _story(server: _Server, *, seconds: float = 600) -> tuple[list[str], list[st
         with contextlib.suppress(asyncio.CancelledError):
             await task
 
-    clock.run(story())
+    clock.run(scenario())
     return server.asked, sink.seen
 
 
@@ -253,13 +253,13 @@ def test_the_back_off_doubles_up_to_its_limit_and_is_reset_after_quiet() -> None
         def random(self) -> float:
             return 0.0
 
-    async def story() -> None:
+    async def scenario() -> None:
         backoff = Backoff(chance=_NoJitter())
         assert [backoff.delay() for _ in range(7)] == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0]
         await asyncio.sleep(200)
         assert backoff.delay() == 0.8
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_kind_without_a_crd_is_retried_until_it_exists() -> None:
@@ -277,7 +277,7 @@ def test_a_kind_without_a_crd_is_retried_until_it_exists() -> None:
 
 
 def test_a_late_handler_gets_existing_objects_as_copies() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         server = _Server([_page("a")], [[_event(EventType.ADDED, "b", 11), asyncio.Event().wait]])
         cache = Cache(server)  # type: ignore[arg-type]
         running = asyncio.ensure_future(cache.run())
@@ -296,7 +296,7 @@ def test_a_late_handler_gets_existing_objects_as_copies() -> None:
         with contextlib.suppress(asyncio.CancelledError):
             await running
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_the_version_is_not_taken_from_an_unordered_stream() -> None:
@@ -321,7 +321,7 @@ def test_other_tasks_run_during_many_events() -> None:
         def upsert(self, snapshot: Snapshot) -> None:  # noqa: ARG002
             taken[0] += 1
 
-    async def story() -> None:
+    async def scenario() -> None:
         events = [_event(EventType.MODIFIED, f"x{number}", number) for number in range(20, 10020)]
         server = _Server([_page()], [[*events, asyncio.Event().wait]])
         reflector = Reflector(server, RESOURCE, Counting())  # type: ignore[arg-type]
@@ -334,4 +334,4 @@ def test_other_tasks_run_during_many_events() -> None:
         assert longest <= 200
         running.cancel()
 
-    clock.run(story())
+    clock.run(scenario())

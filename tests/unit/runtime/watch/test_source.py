@@ -22,7 +22,7 @@ def _event(name: str, **labels: str) -> GenericEvent:
 
 
 def test_a_channel_has_a_limit_and_then_blocks() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: Queue = WorkQueue()
         channel = ChannelSource(EnqueueObject(), size=2)
         await channel.offer(_event("a"))
@@ -41,11 +41,11 @@ def test_a_channel_has_a_limit_and_then_blocks() -> None:
         await asyncio.sleep(1)
         assert len(queue) == 3
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_channel_continues_after_a_handler_failed_and_uses_its_predicates() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         def handle(event: GenericEvent, queue: Queue) -> None:
             if event.object.key.name == "bad":
                 raise ValueError("a mistake")
@@ -60,7 +60,7 @@ def test_a_channel_continues_after_a_handler_failed_and_uses_its_predicates() ->
         assert len(queue) == 1
         channel.end()
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_kind_that_did_not_start_has_no_error_yet() -> None:

@@ -17,7 +17,7 @@ FACTS = {"kind": "Pod"}
 def test_an_error_is_logged_once_and_again_if_it_changes_or_lasts(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         contact = Contact(FACTS)
         for _ in range(10):
             contact.failed("cannot list", Forbidden("no", hint="grant it"))
@@ -32,7 +32,7 @@ def test_an_error_is_logged_once_and_again_if_it_changes_or_lasts(
         contact.kept()
 
     with caplog.at_level(logging.INFO):
-        clock.run(story())
+        clock.run(scenario())
     said = [(one.message, vars(one).get("error"), vars(one).get("hint")) for one in caplog.records]
     assert said == [
         ("cannot list", "no", "grant it"),
@@ -44,17 +44,17 @@ def test_an_error_is_logged_once_and_again_if_it_changes_or_lasts(
 
 
 def test_loss_and_recovery_are_logged_and_only_the_watch_renews_the_contact() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         told: list[str] = []
         contact = Contact(FACTS, changed=lambda: told.append(str(contact.failure)))
         contact.begin()
-        begun = contact.last
+        initialized = contact.last
         await asyncio.sleep(5)
         contact.failed("the watch was closed at once")
         contact.listed()
-        assert contact.last == begun
+        assert contact.last == initialized
         contact.kept()
-        assert contact.last == begun + 5
+        assert contact.last == initialized + 5
         assert told == ["the watch was closed at once", "None"]
 
-    clock.run(story())
+    clock.run(scenario())

@@ -55,7 +55,7 @@ async def _until(holds: object) -> None:
 def test_an_operator_with_plain_functions_follows_the_cluster() -> None:
     server = ApiServer.of(RESOURCES)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
             manager = Manager(cluster, name="tests", max_concurrent_reconciles=3)
             reconciler = _Copier(BlockingClient(manager.client))
@@ -70,7 +70,7 @@ def test_an_operator_with_plain_functions_follows_the_cluster() -> None:
             manager.stop()
             await running
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     data = {base64.b64decode(one["data"]["x"]).decode() for one in server.all("secrets")}
     assert data == set("012456789")
 
@@ -95,7 +95,7 @@ def test_every_method_returns_when_it_is_done() -> None:
         with pytest.raises(NotFound):
             client.apply_status(base | {"status": {}})
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
             direct = Manager(cluster, name="tests").client.direct
             client = BlockingClient(direct)
@@ -103,7 +103,7 @@ def test_every_method_returns_when_it_is_done() -> None:
             with pytest.raises(RuntimeError, match="wait for its own event loop"):
                 client.get(MAP, Request("a", "n"))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_the_function_of_create_or_update_is_not_called_for_a_deleted_object() -> None:
@@ -114,7 +114,7 @@ def test_the_function_of_create_or_update_is_not_called_for_a_deleted_object() -
         seen.append(manifest["metadata"]["name"])
         return Result(requeue_after=5)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
             server.put("configmaps", {"metadata": {"name": "a"}})
             client = Manager(cluster, name="tests").client.direct
@@ -122,7 +122,7 @@ def test_the_function_of_create_or_update_is_not_called_for_a_deleted_object() -
             assert await reconciler.reconcile(Request("a", "default")) == Result(requeue_after=5)
             assert await reconciler.reconcile(Request("b", "default")) == Result()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert seen == ["a"]
 
 
@@ -182,7 +182,7 @@ def test_patches_pages_watches_and_waits_also_return() -> None:
         assert not client.list(MAP, namespace="n", limit=1)
         return seen
 
-    async def story() -> list[tuple[EventType, str]]:
+    async def scenario() -> list[tuple[EventType, str]]:
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
             client = BlockingClient(Manager(cluster, name="tests").client.direct)
             async with asyncio.timeout(30):
@@ -191,7 +191,7 @@ def test_patches_pages_watches_and_waits_also_return() -> None:
             assert not [one for one in asyncio.all_tasks() if "Reflector" in repr(one)]
             return found
 
-    assert asyncio.run(story()) == [
+    assert asyncio.run(scenario()) == [
         (EventType.ADDED, "a"),
         (EventType.ADDED, "b"),
         (EventType.DELETED, "b"),

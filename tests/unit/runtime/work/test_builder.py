@@ -31,7 +31,7 @@ RESOURCES = [
 ]
 
 
-class _Noting:
+class _Recording:
     def __init__(self, enough: int = 1) -> None:
         self.seen: list[str] = []
         self.has_enough = asyncio.Event()
@@ -54,7 +54,7 @@ class _Noting:
 )
 def test_invalid_declarations_are_refused(builder: ControllerBuilder, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        builder.build(_Noting())
+        builder.build(_Recording())
 
 
 def test_a_second_primary_kind_is_refused() -> None:
@@ -64,18 +64,18 @@ def test_a_second_primary_kind_is_refused() -> None:
 
 def test_the_name_is_the_kind_in_lower_case() -> None:
     async def story() -> None:
-        assert ControllerBuilder().watches_for(THING).build(_Noting()).name == "thing"
+        assert ControllerBuilder().watches_for(THING).build(_Recording()).name == "thing"
         source = ChannelSource(EnqueueObject())
-        assert ControllerBuilder().named("c").source(source).build(_Noting()).name == "c"
+        assert ControllerBuilder().named("c").source(source).build(_Recording()).name == "c"
 
     asyncio.run(story())
 
 
 def _scene(builder: ControllerBuilder, work: Any) -> list[str]:
     """Return the reconciled objects while `work` changed the world."""
-    server, reconciler = ApiServer.of(RESOURCES), _Noting()
+    server, reconciler = ApiServer.of(RESOURCES), _Recording()
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
             cache = Cache(cluster)
             controller = builder.build(reconciler)
@@ -92,7 +92,7 @@ def _scene(builder: ControllerBuilder, work: Any) -> list[str]:
             caching.cancel()
             await asyncio.wait([caching])
 
-    clock.run(scene(), patience=0.001)
+    clock.run(steps(), patience=0.001)
     return reconciler.seen
 
 
@@ -141,9 +141,9 @@ def test_filters_apply_to_each_watch_together_with_its_own_predicates() -> None:
 
 
 def test_a_source_that_is_added_later_starts_at_once() -> None:
-    server, reconciler = ApiServer.of(RESOURCES), _Noting()
+    server, reconciler = ApiServer.of(RESOURCES), _Recording()
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
             cache = Cache(cluster)
             controller = ControllerBuilder().watches_for(THING).build(reconciler)
@@ -160,14 +160,14 @@ def test_a_source_that_is_added_later_starts_at_once() -> None:
             caching.cancel()
             await asyncio.wait([caching])
 
-    clock.run(scene(), patience=0.001)
+    clock.run(steps(), patience=0.001)
     assert reconciler.seen == ["of-a"]
 
 
 def test_a_controller_that_was_built_and_not_added_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    ControllerBuilder().named("forgotten").watches_for(THING).build(_Noting())
+    ControllerBuilder().named("forgotten").watches_for(THING).build(_Recording())
     gc.collect()
     [record] = [one for one in caplog.records if "but not run" in one.message]
     assert record.__dict__["controller"] == "forgotten"
@@ -207,7 +207,7 @@ def test_the_metadata_of_the_primary_kind_is_sufficient() -> None:
                     },
                 )
                 cache = Cache(cluster)
-                noting = _Noting(enough=2)
+                noting = _Recording(enough=2)
                 built = (
                     ControllerBuilder()
                     .watches_for(THING, GENERATION_CHANGED, metadata_only=True)
@@ -233,8 +233,8 @@ def test_a_function_is_a_mapping_handler() -> None:
     server = ApiServer.of(RESOURCES)
     server.put("configmaps", {"metadata": {"name": "m", "namespace": "n"}})
 
-    async def scene() -> None:
-        reconciler = _Noting()
+    async def steps() -> None:
+        reconciler = _Recording()
         builder = ControllerBuilder().named("c")
         builder.watches(MAP, lambda found: [Request(f"of-{found.key.name}", "n")])
         controller = builder.build(reconciler)
@@ -249,7 +249,7 @@ def test_a_function_is_a_mapping_handler() -> None:
 
     async def whole() -> None:
         async with asyncio.timeout(30), server.serving():
-            await scene()
+            await steps()
 
     asyncio.run(whole())
 

@@ -55,7 +55,7 @@ def _while_handling(terminal: TerminalError, error: Exception) -> Exception:
     return error
 
 
-class _SpeechlessError(TerminalError):
+class _UnprintableError(TerminalError):
     def __str__(self) -> str:
         raise RuntimeError("no words")
 
@@ -69,7 +69,7 @@ def _run(
 ) -> tuple[Controller, str]:
     registry = Registry()
 
-    async def story() -> Controller:
+    async def scenario() -> Controller:
         controller = Controller("c", reconciler, [], registry=registry, settings=settings)
         task = asyncio.ensure_future(controller.run(Cache(None)))  # type: ignore[arg-type]
         await asyncio.sleep(0)
@@ -79,7 +79,7 @@ def _run(
         await task
         return controller
 
-    return clock.run(story()), registry.render()
+    return clock.run(scenario()), registry.render()
 
 
 def _pauses(reconciler: _Reconciler) -> list[float]:
@@ -176,7 +176,7 @@ def test_a_custom_rate_limiter_also_applies_to_webhooks() -> None:
         TerminalError("no"),
         _terminal_cause(),
         ExceptionGroup("all parts", [TerminalError("no"), _terminal_cause()]),
-        _SpeechlessError(),
+        _UnprintableError(),
     ],
     ids=["itself", "cause", "group", "without words"],
 )
@@ -274,7 +274,7 @@ def test_other_tasks_run_during_a_full_queue_of_passes_without_waits(workers: in
                 pass
             self.passes += 1
 
-    async def story() -> int:
+    async def scenario() -> int:
         busy = Busy()
         settings = ControllerSettings(max_concurrent_reconciles=workers)
         controller = Controller("c", busy, [], settings=settings)
@@ -289,7 +289,7 @@ def test_other_tasks_run_during_a_full_queue_of_passes_without_waits(workers: in
         await task
         return turns
 
-    assert asyncio.run(story()) > 5
+    assert asyncio.run(scenario()) > 5
 
 
 def test_a_return_value_that_is_not_a_result_is_an_ordinary_error() -> None:
@@ -392,7 +392,7 @@ class _Blocking:
 def _block(reconciler: _Blocking, *keys: Request, **settings: Any) -> str:
     registry = Registry()
 
-    async def story() -> None:
+    async def scenario() -> None:
         controller = Controller(
             *("c", reconciler, []), registry=registry, settings=ControllerSettings(**settings)
         )
@@ -407,7 +407,7 @@ def _block(reconciler: _Blocking, *keys: Request, **settings: Any) -> str:
         controller.stop()
         await task
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     return registry.render()
 
 

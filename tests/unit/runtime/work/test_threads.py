@@ -43,15 +43,15 @@ def test_exceptions_are_raised_even_if_a_future_cannot_hold_them() -> None:
 
 def test_waiting_calls_are_not_started_at_the_end() -> None:
     threads = Threads(1, "t")
-    begun, gate = threading.Event(), threading.Event()
+    initialized, gate = threading.Event(), threading.Event()
 
     def hold() -> bool:
-        begun.set()
+        initialized.set()
         return gate.wait(60)
 
     running = threads.run(hold)
     waiting = threads.run(lambda: 1)
-    begun.wait(60)
+    initialized.wait(60)
     threads.end()
     gate.set()
     assert running.result(5)

@@ -34,17 +34,17 @@ def _now() -> float:
 
 
 def test_first_in_is_first_out() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         for key in ("a", "b", "c"):
             queue.add(key)
         assert [key for key, _ in await _take(queue, 3)] == ["a", "b", "c"]
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_delayed_key_can_be_made_ready() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("later", after=600, priority=-100)
         queue.add("now")
@@ -53,22 +53,22 @@ def test_a_delayed_key_can_be_made_ready() -> None:
         assert await _take(queue, 2) == [("now", 0), ("later", -100)]
         assert len(queue) == 0
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_key_waits_once_however_often_it_is_added() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
         queue.add("a")
         queue.add("a")
         assert len(queue) == 1
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_key_added_while_a_worker_has_it_comes_again_once() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
         await queue.get()
@@ -85,33 +85,33 @@ def test_a_key_added_while_a_worker_has_it_comes_again_once() -> None:
         queue.done("b")
         assert len(queue) == 0
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_done_for_a_key_that_is_not_locked_has_no_effect() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.done("a")
         queue.add("a")
         queue.done("a")
         assert len(queue) == 1
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_higher_priority_is_served_first() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("low", priority=-100)
         queue.add("normal")
         queue.add("high", priority=5)
         assert await _take(queue, 3) == [("high", 5), ("normal", 0), ("low", -100)]
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_raised_priority_goes_to_the_end_of_its_level() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a", priority=-100)
         queue.add("b")
@@ -119,22 +119,22 @@ def test_a_raised_priority_goes_to_the_end_of_its_level() -> None:
         queue.add("b", priority=-5)  # lower: changes nothing
         assert await _take(queue, 2) == [("b", 0), ("a", 0)]
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_an_equal_priority_keeps_the_position() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
         queue.add("b")
         queue.add("a")
         assert [key for key, _ in await _take(queue, 2)] == ["a", "b"]
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_delayed_key_is_returned_when_it_is_due_and_does_not_count_before() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         start = _now()
         queue.add("a", after=600)
@@ -142,14 +142,14 @@ def test_a_delayed_key_is_returned_when_it_is_due_and_does_not_count_before() ->
         assert (await queue.get()) == ("a", 0)
         assert _now() - start == pytest.approx(600)
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 @pytest.mark.parametrize(
     ("first", "second", "due"), [(60, 30, 30), (30, 60, 30), (60, 0, 0), (60, -1, 0)]
 )
 def test_the_earlier_time_takes_precedence(first: float, second: float, due: float) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         start = _now()
         queue.add("a", after=first)
@@ -162,11 +162,11 @@ def test_the_earlier_time_takes_precedence(first: float, second: float, due: flo
         assert not rest.done(), "the timer is removed with the entry"
         rest.cancel()
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_timer_for_a_ready_key_is_ignored() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
         queue.add("a", after=60)
@@ -177,11 +177,11 @@ def test_a_timer_for_a_ready_key_is_ignored() -> None:
         assert not rest.done()
         rest.cancel()
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_adding_again_while_processing_takes_precedence_over_the_delay_of_the_worker() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
         await queue.get()
@@ -197,11 +197,11 @@ def test_adding_again_while_processing_takes_precedence_over_the_delay_of_the_wo
         assert not rest.done()
         rest.cancel()
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_raised_priority_keeps_the_delay() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         start = _now()
         queue.add("a", after=60)
@@ -209,11 +209,11 @@ def test_a_raised_priority_keeps_the_delay() -> None:
         assert (await queue.get()) == ("a", 7)
         assert _now() - start == pytest.approx(60)
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_key_that_becomes_due_goes_to_the_end_of_its_level() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("late", after=10)
         await asyncio.sleep(5)
@@ -221,7 +221,7 @@ def test_a_key_that_becomes_due_goes_to_the_end_of_its_level() -> None:
         await asyncio.sleep(20)
         assert [key for key, _ in await _take(queue, 2)] == ["early", "late"]
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_the_exponential_limiter_doubles_delays() -> None:
@@ -243,38 +243,38 @@ def test_ten_thousand_failures_do_not_overflow() -> None:
 
 
 def test_a_bucket_lets_a_burst_through_and_then_its_rate() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         limiter = BucketLimiter(rate=10, burst=3)
         assert [limiter.when("k") for _ in range(5)] == pytest.approx([0, 0, 0, 0.1, 0.2])
         await asyncio.sleep(10)
         assert limiter.when("k") == 0
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_the_slowest_of_several_limiters_decides() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         limiter = SlowestLimiter(ExponentialLimiter(), BucketLimiter(rate=1, burst=1))
         assert limiter.when("k") == pytest.approx(0.005)
         assert limiter.when("k") == pytest.approx(1.0)
         assert limiter.num_requeues("k") == 2
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_the_smaller_of_a_delay_and_the_limiters_applies() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         start = _now()
         queue.add("a", after=60, rate_limited=True)
         await queue.get()
         assert _now() - start == pytest.approx(0.005)
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_shutdown_drops_waiting_keys_and_wakes_the_workers() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         waiting = asyncio.ensure_future(queue.get())
         await asyncio.sleep(0)
@@ -286,11 +286,11 @@ def test_a_shutdown_drops_waiting_keys_and_wakes_the_workers() -> None:
         assert len(queue) == 0
         await queue.drained()
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_draining_returns_ready_keys_and_waits_for_the_workers() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
         queue.add("b")
@@ -307,11 +307,11 @@ def test_draining_returns_ready_keys_and_waits_for_the_workers() -> None:
         await drained
         assert (await queue.get()) is None
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_a_cancelled_worker_passes_its_wake_up_on() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         first = asyncio.ensure_future(queue.get())
         second = asyncio.ensure_future(queue.get())
@@ -320,14 +320,14 @@ def test_a_cancelled_worker_passes_its_wake_up_on() -> None:
         first.cancel()
         assert (await asyncio.wait_for(second, 60)) == ("a", 0)
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 @pytest.mark.property
 @settings(max_examples=60, deadline=None)
 @given(st.integers(min_value=0, max_value=2**32))
 def test_no_key_is_lost_and_none_is_with_two_workers(seed: int) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         chance = random.Random(seed)
         queue: WorkQueue[int] = WorkQueue()
         version: Counter[int] = Counter()  # how often a key was changed
@@ -365,7 +365,7 @@ def test_no_key_is_lost_and_none_is_with_two_workers(seed: int) -> None:
         queue.shut_down()
         await asyncio.gather(*workers)
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 def test_fast_delays_come_before_the_slow_one() -> None:
@@ -385,7 +385,7 @@ def test_a_maximum_applies_to_another_limiter() -> None:
 
 
 def test_superseded_timers_need_no_memory() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         queue: WorkQueue[int] = WorkQueue()
         for _ in range(100):
             for key in range(50):
@@ -397,7 +397,7 @@ def test_superseded_timers_need_no_memory() -> None:
         queue.add(1, after=5)
         assert await queue.get() == (1, 0)
 
-    clock.run(story())
+    clock.run(scenario())
 
 
 class _Model:
@@ -455,7 +455,7 @@ OPERATIONS = st.lists(
 @settings(max_examples=150, deadline=None)
 @given(OPERATIONS)
 def test_the_queue_follows_its_rules(operations: list[tuple[Any, ...]]) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         loop = asyncio.get_running_loop()
         queue: WorkQueue[str] = WorkQueue()
         model = _Model()
@@ -481,4 +481,4 @@ def test_the_queue_follows_its_rules(operations: list[tuple[Any, ...]]) -> None:
             assert len(queue) == sum(due is None for _, due, _ in model.waiting.values())
             assert queue.working().keys() == model.locked
 
-    clock.run(story())
+    clock.run(scenario())

@@ -74,12 +74,12 @@ def _map(name: str, **fields: Any) -> Manifest:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata} | fields
 
 
-def play(server: ApiServer, work: Callable[[HttpCluster], Awaitable[None]]) -> None:
-    async def scene() -> None:
+def run_scenario(server: ApiServer, work: Callable[[HttpCluster], Awaitable[None]]) -> None:
+    async def steps() -> None:
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
             await work(cluster)
 
-    clock.run(scene(), patience=0.001)
+    clock.run(steps(), patience=0.001)
 
 
 def test_accesses_are_recorded_in_terms_of_rbac_and_can_be_denied() -> None:
@@ -95,7 +95,7 @@ def test_accesses_are_recorded_in_terms_of_rbac_and_can_be_denied() -> None:
         with pytest.raises(NotFound):
             await cluster.get(things, "t", namespace="n")
 
-    play(server, work)
+    run_scenario(server, work)
     assert server.accesses == [
         Access(verb="list", group="", resource="configmaps"),
         Access(verb="create", group="", resource="configmaps", namespace="n"),
@@ -120,13 +120,13 @@ def test_a_plan_refuses_delays_and_disconnects() -> None:
         assert asyncio.get_running_loop().time() - began >= 7
         await cluster.get(MAPS, "a", namespace="n")
 
-    play(server, work)
+    run_scenario(server, work)
 
 
 def test_a_restarted_server_keeps_its_port_and_its_objects() -> None:
     server = ApiServer.of([MAPS])
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with server.serving():
             port = int(server.url.rpartition(":")[2])
             async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
@@ -135,7 +135,7 @@ def test_a_restarted_server_keeps_its_port_and_its_objects() -> None:
             async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
                 assert await cluster.get(MAPS, "a", namespace="n")
 
-    clock.run(scene(), patience=0.001)
+    clock.run(steps(), patience=0.001)
 
 
 def test_bookmarks_are_sent_on_request() -> None:
@@ -155,7 +155,7 @@ def test_bookmarks_are_sent_on_request() -> None:
             await follow()
         assert seen == [EventType.BOOKMARK]
 
-    play(server, work)
+    run_scenario(server, work)
 
 
 def test_a_kind_that_is_installed_later_is_served() -> None:
@@ -168,7 +168,7 @@ def test_a_kind_that_is_installed_later_is_served() -> None:
         await asyncio.sleep(6)
         assert (await cluster.resource("tests.example.com/v1", "Thing")).plural == "things"
 
-    play(server, work)
+    run_scenario(server, work)
 
 
 def _owned(name: str, *owners: Manifest) -> Manifest:
@@ -204,7 +204,7 @@ def test_garbage_is_collected_on_request(propagation: Propagation, left: list[st
         await cluster.create(MAPS, _owned("both", owner, other))
         await cluster.delete(MAPS, "owner", namespace="n", propagation=propagation)
 
-    play(server, work)
+    run_scenario(server, work)
     assert sorted(one["metadata"]["name"] for one in server.all("configmaps")) == left
 
 
@@ -235,7 +235,7 @@ def test_an_object_is_returned_in_the_requested_version() -> None:
         await cluster.patch(second, "t", patch, type=PatchType.MERGE, namespace="n")
         assert (await cluster.get(first, "t", namespace="n"))["spec"] == {"size": 4}
 
-    play(server, work)
+    run_scenario(server, work)
 
 
 def _configuration(kind: str, *operations: str, policy: str = "Fail") -> Manifest:
@@ -272,13 +272,13 @@ def _hooked(
             {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
         )
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with loopback.serving(hook) as host, server.serving():
             server.webhooks += api_admission.of_configuration(configuration, f"http://{host}")
             async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
                 await work(cluster)
 
-    asyncio.run(scene())
+    asyncio.run(steps())
     return server, asked
 
 

@@ -544,17 +544,17 @@ async def _real_stage(cluster: Any, shop: Any) -> AsyncIterator[Stage]:
                     await reader.delete(one)
 
 
-Story = Callable[[Stage], Awaitable[None]]
+Scenario = Callable[[Stage], Awaitable[None]]
 
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.e2e)])
-def on_stage(
+def on_either_side(
     request: pytest.FixtureRequest, shop_of: Callable[..., Any], tmp_path: Path
-) -> Callable[[Story], None]:
+) -> Callable[[Scenario], None]:
     """Run a coroutine with one of the two."""
     is_double = request.param == "double"
 
-    async def whole(story: Story) -> None:
+    async def whole(scenario: Scenario) -> None:
         if is_double:
             registry = request.getfixturevalue("registry").host
             shop = shop_of(Place(registry=registry), tmp_path)
@@ -563,6 +563,6 @@ def on_stage(
             cluster = request.getfixturevalue("olm_v1")
             stage = _real_stage(cluster, shop_of(cluster, tmp_path))
         async with stage as ready:
-            await story(ready)
+            await scenario(ready)
 
-    return lambda story: asyncio.run(whole(story))
+    return lambda scenario: asyncio.run(whole(scenario))

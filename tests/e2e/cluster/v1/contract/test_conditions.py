@@ -17,8 +17,8 @@ OnStage = Callable[..., None]
 DONE = ("Succeeded", "desired state reached")
 
 
-def test_errors_of_accounts_have_their_causes(on_stage: OnStage, toy: Any) -> None:
-    async def story(stage: Any) -> None:
+def test_errors_of_accounts_have_their_causes(on_either_side: OnStage, toy: Any) -> None:
+    async def scenario(stage: Any) -> None:
         await stage.serve(toy(version="1.0.0"))
         before = await stage.written()
         with pytest.raises(InputError, match="with the rights of a service account"):
@@ -37,11 +37,11 @@ def test_errors_of_accounts_have_their_causes(on_stage: OnStage, toy: Any) -> No
         await stage.account()
         assert (await stage.install()).is_ready
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
-def test_errors_of_catalogs_have_their_causes(on_stage: OnStage, toy: Any) -> None:
-    async def story(stage: Any) -> None:
+def test_errors_of_catalogs_have_their_causes(on_either_side: OnStage, toy: Any) -> None:
+    async def scenario(stage: Any) -> None:
         reader, name = stage.reader, stage.name
         await stage.account()
         shelf, theirs = f"{name}-shelf", f"{name}-theirs"
@@ -90,7 +90,7 @@ def test_errors_of_catalogs_have_their_causes(on_stage: OnStage, toy: Any) -> No
         assert f"`{shelf}`" in refused.value.hint
         assert await stage.written() == before
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
 async def _switch_off(stage: Any, catalog: str) -> None:
@@ -101,8 +101,8 @@ async def _switch_off(stage: Any, catalog: str) -> None:
     )
 
 
-def test_errors_of_bundles_have_their_causes(on_stage: OnStage, toy: Any) -> None:
-    async def story(stage: Any) -> None:
+def test_errors_of_bundles_have_their_causes(on_either_side: OnStage, toy: Any) -> None:
+    async def scenario(stage: Any) -> None:
         await stage.account()
         lost = f"{stage.shop.cluster.registry}/nowhere-bundle:1"
         modes = ("OwnNamespace", "SingleNamespace")
@@ -140,11 +140,11 @@ def test_errors_of_bundles_have_their_causes(on_stage: OnStage, toy: Any) -> Non
         assert found.cause == "bundle-cannot-be-unpacked"
         assert "nowhere-bundle" in found.message
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
-def test_errors_of_owners_have_their_causes(on_stage: OnStage, toy: Any) -> None:
-    async def story(stage: Any) -> None:
+def test_errors_of_owners_have_their_causes(on_either_side: OnStage, toy: Any) -> None:
+    async def scenario(stage: Any) -> None:
         await stage.account()
         await stage.serve(toy(version="1.0.0", is_plain=True))
         assert (await stage.install()).is_ready
@@ -161,4 +161,4 @@ def test_errors_of_owners_have_their_causes(on_stage: OnStage, toy: Any) -> None
         assert found.cause == "crd-owned-elsewhere"
         assert f"ClusterExtension `{stage.name}`" in found.message
 
-    on_stage(story)
+    on_either_side(scenario)

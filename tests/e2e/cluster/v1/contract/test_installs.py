@@ -25,9 +25,9 @@ def _version(found: Any) -> str:
 
 
 def test_an_extension_is_created_waited_for_changed_and_removed(
-    on_stage: OnStage, toy: Any
+    on_either_side: OnStage, toy: Any
 ) -> None:
-    async def story(stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
         reader, name = stage.reader, stage.name
         await stage.account()
         await stage.serve(toy(version="1.0.0"), toy(version="1.1.0"))
@@ -61,13 +61,13 @@ def test_an_extension_is_created_waited_for_changed_and_removed(
         assert (done.gone, done.left) == (gone.all, ())
         assert await reader.find(kinds.CRD, stage.shop.crd) is None
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
 def test_an_installed_extension_is_not_ready_before_the_pods_run(
-    on_stage: OnStage, toy: Any
+    on_either_side: OnStage, toy: Any
 ) -> None:
-    async def story(stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
         await stage.account()
         nowhere = f"{stage.shop.cluster.registry}/nowhere:1"
         await stage.serve(toy(version="1.0.0"), toy(version="1.1.0", image=nowhere))
@@ -82,24 +82,24 @@ def test_an_installed_extension_is_not_ready_before_the_pods_run(
         assert row.explanation.cause == "image-cannot-be-pulled"
         await stage.reports("Succeeded", "desired state reached")
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
-def test_a_missing_extension_is_reported(on_stage: OnStage) -> None:
-    async def story(stage: Any) -> None:
+def test_a_missing_extension_is_reported(on_either_side: OnStage) -> None:
+    async def scenario(stage: Any) -> None:
         assert (await stage.why()).cause == "not-installed"
         with pytest.raises(InputError, match="no ClusterExtension"):
             await uninstall.plan(stage.reader, stage.name, delete_operands=True)
         with pytest.raises(InputError, match="no ClusterExtension"):
             await stage.upgrade()
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
 def test_custom_resources_are_removed_first_and_only_on_request(
-    on_stage: OnStage, toy: Any
+    on_either_side: OnStage, toy: Any
 ) -> None:
-    async def story(stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
         reader, name, place = stage.reader, stage.name, stage.namespace
         await stage.account()
         await stage.serve(toy(version="1.0.0"))
@@ -118,11 +118,11 @@ def test_custom_resources_are_removed_first_and_only_on_request(
         ]  # fmt: skip
         assert said[:2] == [f"deleting Toy {place}/one", f"deleting ClusterExtension {name}"]
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
-def test_an_object_with_a_finalizer_keeps_the_extension(on_stage: OnStage, toy: Any) -> None:
-    async def story(stage: Any) -> None:
+def test_an_object_with_a_finalizer_keeps_the_extension(on_either_side: OnStage, toy: Any) -> None:
+    async def scenario(stage: Any) -> None:
         reader, name = stage.reader, stage.name
         await stage.account()
         await stage.serve(toy(version="1.0.0"))
@@ -142,11 +142,11 @@ def test_an_object_with_a_finalizer_keeps_the_extension(on_stage: OnStage, toy: 
         assert done.left == ()
         assert await reader.find(v1.CLUSTER_EXTENSION, name) is None
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
-def test_a_failed_install_is_removed_on_request(on_stage: OnStage, toy: Any) -> None:
-    async def story(stage: Any) -> None:
+def test_a_failed_install_is_removed_on_request(on_either_side: OnStage, toy: Any) -> None:
+    async def scenario(stage: Any) -> None:
         nowhere = f"{stage.shop.cluster.registry}/nowhere:1"
         await stage.serve(toy(version="1.0.0", image=nowhere))
         options = stage.options(service_account="", create_service_account=True)
@@ -171,13 +171,13 @@ def test_a_failed_install_is_removed_on_request(on_stage: OnStage, toy: Any) -> 
             await stage.until_gone(kinds.NAMESPACE, stage.namespace)
         assert found.cause == "image-cannot-be-pulled"
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
 def test_a_second_extension_of_a_package_keeps_objects_of_the_first(
-    on_stage: OnStage, toy: Any
+    on_either_side: OnStage, toy: Any
 ) -> None:
-    async def story(stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
         reader, name, second = stage.reader, stage.name, f"{stage.name}-b"
         await stage.serve(toy(version="1.0.0"))
         assert (await stage.install(service_account="", create_service_account=True)).is_ready
@@ -209,13 +209,13 @@ def test_a_second_extension_of_a_package_keeps_objects_of_the_first(
             if kept:
                 assert (await stage.why(name)).is_ready
 
-    on_stage(story)
+    on_either_side(scenario)
 
 
 def test_an_upgrade_is_checked_with_the_contents_of_the_catalog(
-    on_stage: OnStage, toy: Any
+    on_either_side: OnStage, toy: Any
 ) -> None:
-    async def story(stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
         name = stage.name
         await stage.account()
         versions = ("1.0.0", "1.1.0", "1.2.0")
@@ -245,4 +245,4 @@ def test_an_upgrade_is_checked_with_the_contents_of_the_catalog(
         assert v1.installed_bundle(there) == (f"{name}.v1.1.0", "1.1.0")
         assert (await stage.upgrade("1.2.0")).is_ready
 
-    on_stage(story)
+    on_either_side(scenario)

@@ -484,7 +484,7 @@ class _GiantManifest:
 
 
 @pytest.fixture(scope="module")
-def guarded(
+def token_registry(
     tmp_path_factory: pytest.TempPathFactory, registry: RegistryServer
 ) -> Iterator[RegistryServer]:
     del registry  # The fixture skips the test if there is no program.
@@ -493,20 +493,20 @@ def guarded(
 
 
 def test_the_right_password_is_accepted_and_others_are_reported_with_the_reason(
-    guarded: RegistryServer,
+    token_registry: RegistryServer,
 ) -> None:
     async def check() -> None:
         right = RegistryCredentials(username="tester", password="secret")
-        async with opened(guarded.host, "a/b", credentials=right) as target:
+        async with opened(token_registry.host, "a/b", credentials=right) as target:
             await pushed(target)
         wrong = RegistryCredentials(username="tester", password="hunter2hunter2")
-        async with opened(guarded.host, "a/b", credentials=wrong) as target:
+        async with opened(token_registry.host, "a/b", credentials=wrong) as target:
             with pytest.raises(RegistryError, match="does not accept the credentials") as caught:
                 await target.resolve("v1")
         assert "hunter2" not in repr(caught.value) + str(caught.value) + repr(wrong)
         assert caught.value.status == 401
         assert not caught.value.temporary
-        async with opened(guarded.host, "a/b") as target:
+        async with opened(token_registry.host, "a/b") as target:
             with pytest.raises(RegistryError, match="requires credentials") as caught:
                 await target.resolve("v1")
         assert "docker login" in caught.value.hint

@@ -34,11 +34,11 @@ SECRET = "hidden-word-1"
 
 
 def run(tmp_path: Path, text: str, ident: str = "1", **settings: Any) -> Run:
-    play = tmp_path / f"play-{ident}.py"
-    play.write_text(text)
+    run_scenario = tmp_path / f"play-{ident}.py"
+    run_scenario.write_text(text)
     (tmp_path / "temporary").mkdir(exist_ok=True)
     return Run(
-        content=RunContent(playbook=play),
+        content=RunContent(playbook=run_scenario),
         folder=tmp_path / "object",
         temporary=tmp_path / "temporary",
         ident=ident,
@@ -81,7 +81,7 @@ def test_each_run_has_its_own_variables_directory_and_output(tmp_path: Path) -> 
         "print(os.getsid(0) == os.getpid(), sorted(os.listdir('/proc/self/fd'))[:4])\n"
     )
 
-    async def story(runner: ForkRunner) -> None:
+    async def scenario(runner: ForkRunner) -> None:
         for ident in ("1", "2"):
             one, other = await lines(runner, run(tmp_path, text, ident))
             folder = tmp_path / "object"
@@ -89,11 +89,11 @@ def test_each_run_has_its_own_variables_directory_and_output(tmp_path: Path) -> 
             # The fourth value is the directory that is listed.
             assert other == "True ['0', '1', '2', '3']"
 
-    with_runner(tmp_path, story)
+    with_runner(tmp_path, scenario)
 
 
 def test_the_kept_output_is_masked_and_rotated(tmp_path: Path) -> None:
-    async def story(runner: ForkRunner) -> None:
+    async def scenario(runner: ForkRunner) -> None:
         for ident in ("1", "2", "3"):
             one = run(tmp_path, f"print('{SECRET}')", ident, keep=2)
             assert await lines(runner, one) == [SECRET]
@@ -103,13 +103,13 @@ def test_the_kept_output_is_masked_and_rotated(tmp_path: Path) -> None:
         assert (left / "3" / "events").read_text() == "***\n"
         assert not (tmp_path / "object" / "kubeconfig").exists()
 
-    with_runner(tmp_path, story)
+    with_runner(tmp_path, scenario)
 
 
 def test_temporary_files_are_removed_with_the_run(tmp_path: Path) -> None:
     text = "import tempfile\nprint(tempfile.mkstemp()[1])\n"
 
-    async def story(runner: ForkRunner) -> None:
+    async def scenario(runner: ForkRunner) -> None:
         with (
             tempfile.TemporaryDirectory(dir="/tmp") as home,  # sockets need a short path
             runs.temporary_folder(Path(home)) as temporary,
@@ -119,7 +119,7 @@ def test_temporary_files_are_removed_with_the_run(tmp_path: Path) -> None:
             assert temporary.stat().st_mode & 0o777 == 0o700
         assert not temporary.exists()
 
-    with_runner(tmp_path, story)
+    with_runner(tmp_path, scenario)
 
 
 def test_sockets_of_a_run_have_paths_that_are_short_enough(tmp_path: Path) -> None:
@@ -136,13 +136,13 @@ def test_a_time_limit_also_ends_processes_in_their_own_session(tmp_path: Path) -
         "time.sleep(600)\n"
     )
 
-    async def story(runner: ForkRunner) -> None:
+    async def scenario(runner: ForkRunner) -> None:
         assert await lines(runner, run(tmp_path, "print(1)")) == ["1"]
         with pytest.raises(RunError, match="ended after 4 s, its time limit"):
             await lines(runner, run(tmp_path, text, timeout=4.0))
         await asyncio.to_thread(wait_for_end, await number(tmp_path / "object" / "child"))
 
-    with_runner(tmp_path, story)
+    with_runner(tmp_path, scenario)
 
 
 def test_the_end_of_the_forking_process_fails_the_run_and_the_next_one_works(
@@ -155,7 +155,7 @@ def test_the_end_of_the_forking_process_fails_the_run_and_the_next_one_works(
         "time.sleep(600)\n"
     )
 
-    async def story(runner: ForkRunner) -> None:
+    async def scenario(runner: ForkRunner) -> None:
         task = asyncio.create_task(lines(runner, run(tmp_path, text)))
         pid = await number(tmp_path / "object" / "self")
         os.kill(await number(tmp_path / "object" / "parent"), signal.SIGKILL)
@@ -164,7 +164,7 @@ def test_the_end_of_the_forking_process_fails_the_run_and_the_next_one_works(
         await asyncio.to_thread(wait_for_end, pid)
         assert await lines(runner, run(tmp_path, "print(1)", "2")) == ["1"]
 
-    with_runner(tmp_path, story)
+    with_runner(tmp_path, scenario)
 
 
 def test_runs_end_with_the_operator(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_runs_end_with_the_operator(tmp_path: Path) -> None:
     )
     run(tmp_path, text)
 
-    async def story() -> None:
+    async def scenario() -> None:
         words = (sys.executable, str(tmp_path / "owning.py"))
         operator = await asyncio.create_subprocess_exec(*words)
         pid = await number(tmp_path / "object" / "self")
@@ -195,11 +195,11 @@ def test_runs_end_with_the_operator(tmp_path: Path) -> None:
         await operator.wait()
         await asyncio.to_thread(wait_for_end, pid)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_process_that_cannot_start_reports_why(tmp_path: Path) -> None:
-    async def story(runner: ForkRunner) -> None:
+    async def scenario(runner: ForkRunner) -> None:
         runner.command = (sys.executable, "-c", "raise SystemExit('no such module')")
         with pytest.raises(RunError, match="has ended: no such module"):
             await lines(runner, run(tmp_path, ""))
@@ -207,7 +207,7 @@ def test_a_process_that_cannot_start_reports_why(tmp_path: Path) -> None:
         with pytest.raises(RunError, match="cannot run `/nowhere/python`"):
             await lines(runner, run(tmp_path, ""))
 
-    with_runner(tmp_path, story)
+    with_runner(tmp_path, scenario)
 
 
 def test_many_runs_leave_no_processes_and_no_open_files(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_many_runs_leave_no_processes_and_no_open_files(tmp_path: Path) -> None:
         "pathlib.Path('../parent').write_text(str(os.getppid()))\n"
     )
 
-    async def story(runner: ForkRunner) -> None:
+    async def scenario(runner: ForkRunner) -> None:
         def open_files(pid: int) -> int:
             return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
@@ -236,7 +236,7 @@ def test_many_runs_leave_no_processes_and_no_open_files(tmp_path: Path) -> None:
         assert (open_files(server), open_files(os.getpid())) == before
         await until(lambda: not zombies(server), seconds=LIMIT)
 
-    with_runner(tmp_path, story)
+    with_runner(tmp_path, scenario)
 
 
 TASKS = """\
@@ -319,14 +319,14 @@ def test_ansible_has_the_same_output_in_both(tmp_path: Path, name: installed.Run
 
 @needs_ansible
 def test_a_playbook_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
-    play = tmp_path / "play.yml"
-    play.write_text("- hosts: localhost\n  taskz: []\n")
+    run_scenario = tmp_path / "play.yml"
+    run_scenario.write_text("- hosts: localhost\n  taskz: []\n")
 
     async def whole() -> list[bytes]:
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
         runner = await installed.runner(environment, "fork", tmp_path / "forks")
         found: list[bytes] = []
-        one = replace(run(tmp_path, ""), content=RunContent(playbook=play))
+        one = replace(run(tmp_path, ""), content=RunContent(playbook=run_scenario))
         await runner.run(one, found.append)
         runner.close()
         return found
@@ -341,10 +341,13 @@ def test_a_playbook_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
 def test_a_playbook_finds_the_roles_of_the_project(
     tmp_path: Path, name: installed.RunnerName
 ) -> None:
-    play = tmp_path / "playbooks" / "play.yml"
+    run_scenario = tmp_path / "playbooks" / "play.yml"
     for file, text in (
         (tmp_path / "roles/one/tasks/main.yml", "- debug: {msg: of the role}\n"),
-        (play, "- hosts: localhost\n  gather_facts: no\n  tasks: [import_role: {name: one}]\n"),
+        (
+            run_scenario,
+            "- hosts: localhost\n  gather_facts: no\n  tasks: [import_role: {name: one}]\n",
+        ),
     ):
         file.parent.mkdir(parents=True)
         file.write_text(text)
@@ -354,7 +357,7 @@ def test_a_playbook_finds_the_roles_of_the_project(
         environment["ANSIBLE_ROLES_PATH"] = installed.roles_path(tmp_path, environment)
         runner = await installed.runner(environment, name, tmp_path / "forks")
         found: list[bytes] = []
-        one = replace(run(tmp_path, ""), content=RunContent(playbook=play))
+        one = replace(run(tmp_path, ""), content=RunContent(playbook=run_scenario))
         await runner.run(one, found.append)
         runner.close()
         return found

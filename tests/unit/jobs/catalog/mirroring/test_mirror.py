@@ -53,7 +53,7 @@ def origin(tmp_path: Path) -> Iterator[RegistryServer]:
         yield server
 
 
-def furnish(origin: RegistryServer, folder: Path) -> str:
+def push_images(origin: RegistryServer, folder: Path) -> str:
     """A catalog image with two packages, whose images are pinned, tagged, and signed."""
     parts = []
     for package in ("cog", "pot"):
@@ -101,7 +101,7 @@ def run(source: str, target: str, **options: object) -> MirroredCatalogs:
 def test_a_catalog_is_mirrored_through_a_directory_without_the_first_registry(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    catalog = furnish(origin, tmp_path)
+    catalog = push_images(origin, tmp_path)
     first = run(catalog, f"oci:{tmp_path}/usb")
     origin.__exit__(None, None, None)
 
@@ -134,7 +134,7 @@ def _rest(source: str) -> str:
 def test_a_second_run_only_copies_missing_images(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    catalog = furnish(origin, tmp_path)
+    catalog = push_images(origin, tmp_path)
     bundle = origin.storage / "docker/registry/v2/repositories/x/pot-bundle"
     hidden = bundle.rename(tmp_path / "hidden")
 
@@ -158,7 +158,7 @@ def test_a_second_run_only_copies_missing_images(
 def test_a_directory_without_an_image_of_its_catalog_is_not_a_complete_mirror(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path, dry_run: bool
 ) -> None:
-    catalog = furnish(origin, tmp_path)
+    catalog = push_images(origin, tmp_path)
     bundle = origin.storage / "docker/registry/v2/repositories/x/pot-bundle"
     bundle.rename(tmp_path / "hidden")
     with pytest.raises(RemoteError, match="1 image is not in the mirror"):
@@ -186,7 +186,7 @@ def test_a_directory_without_an_image_of_its_catalog_is_not_a_complete_mirror(
 def test_a_part_of_a_catalog_is_mirrored_as_a_catalog(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    catalog = furnish(origin, tmp_path)
+    catalog = push_images(origin, tmp_path)
 
     part = run(catalog, f"{registry.host}/part", wanted=(PackageSelection(package="cog"),))
 
@@ -203,14 +203,14 @@ def test_a_part_of_a_catalog_is_mirrored_as_a_catalog(
 def test_an_unreachable_mirror_is_detected_after_some_images(
     origin: RegistryServer, tmp_path: Path
 ) -> None:
-    catalog = furnish(origin, tmp_path)
+    catalog = push_images(origin, tmp_path)
 
     with pytest.raises(RemoteError, match=r"5 images are not in the mirror: .*connection refused"):
         run(catalog, "127.0.0.1:1/x", copying=MirrorOptions(jobs=1))
 
 
 def test_a_dry_run_copies_nothing(origin: RegistryServer, tmp_path: Path) -> None:
-    catalog = furnish(origin, tmp_path)
+    catalog = push_images(origin, tmp_path)
 
     planned = run(catalog, f"oci:{tmp_path}/usb", dry_run=True)
 
@@ -223,7 +223,7 @@ def test_a_directory_is_mirrored_as_a_whole_and_has_no_manifests(
 ) -> None:
     usb = f"oci:{tmp_path}/usb"
     with pytest.raises(ConfigurationError, match="manifests are for clusters"):
-        run(furnish(origin, tmp_path), usb, manifests=tmp_path / "cluster")
+        run(push_images(origin, tmp_path), usb, manifests=tmp_path / "cluster")
     run(f"{origin.host}/x/catalog:v1", usb, copying=MirrorOptions(with_referrers=False))
     with pytest.raises(ConfigurationError, match="copied as a whole"):
         run(usb, "m.example", wanted=(PackageSelection(package="cog"),))
@@ -235,7 +235,7 @@ def test_a_directory_is_mirrored_as_a_whole_and_has_no_manifests(
 def test_a_catalog_directory_is_mirrored_under_the_given_name(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    furnish(origin, tmp_path)
+    push_images(origin, tmp_path)
     folder = str(tmp_path / "catalog")
 
     without = run(folder, f"{registry.host}/folder")

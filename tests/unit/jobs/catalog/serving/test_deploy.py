@@ -45,7 +45,7 @@ def test_objects_of_other_owners_are_not_overwritten_and_own_ones_are_updated() 
     made = catalog_deployment.served_objects(WANTED)
     kinds = [(one["apiVersion"], one["kind"]) for one in made] + [("v1", "Pod"), ("v1", "Event")]
 
-    async def story() -> None:
+    async def scenario() -> None:
         server = ApiServer.of([_resource(*kind) for kind in kinds])
         async with (
             server.serving(),
@@ -81,4 +81,4 @@ def test_objects_of_other_owners_are_not_overwritten_and_own_ones_are_updated() 
                 "would change Deployment olm/shared"
             ]
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -41,7 +41,7 @@ def convert(kind: Kind, *references: str, image: str = IMAGE, stdin: bytes = b""
     return asyncio.run(done).template
 
 
-def again(text: bytes, *references: str) -> Rendered:
+def rendered_back(text: bytes, *references: str) -> Rendered:
     """Return the catalog of a template, with the bundles in the directories `references`."""
     options = RenderOptions(image=IMAGE)
     read = asyncio.run(render.render_all(references, options)).blobs
@@ -58,7 +58,7 @@ def test_bundles_that_replace_each_other_can_be_every_kind_of_template(tmp_path:
     written = {kind: convert(kind, new, old) for kind in Kind}
 
     assert b'"image": "registry.example.com/cog-bundle:v1.1.0"' in written[Kind.SEMVER]
-    catalogs = {fbc.dump(again(text, old, new).blobs, "yaml") for text in written.values()}
+    catalogs = {fbc.dump(rendered_back(text, old, new).blobs, "yaml") for text in written.values()}
     (text,) = catalogs
     assert text.decode().startswith(
         "---\ndefaultChannel: stable-v1\ndescription: Cogs.\nname: cog\nschema: olm.package\n"
@@ -74,7 +74,7 @@ def test_skip_ranges_and_several_channels_are_kept(tmp_path: Path) -> None:
     annotated = csv.replace("{name:", "{annotations: {olm.skipRange: <1.1.0}, name:")
     (folder / "manifests/csv.yaml").write_text(annotated)
 
-    text = fbc.dump(again(convert(Kind.BASIC, new), new).blobs, "json").decode()
+    text = fbc.dump(rendered_back(convert(Kind.BASIC, new), new).blobs, "json").decode()
 
     assert text.count('"skipRange": "<1.1.0"') == 2
     assert '"defaultChannel": "stable"' in text

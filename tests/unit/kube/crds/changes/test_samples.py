@@ -20,13 +20,13 @@ WITHOUT = {
 }
 
 
-def whole(spec: Any) -> dict[str, Any]:
+def schema_of(spec: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"spec": {"type": "object", **spec}}}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_refusing_change_has_an_example(name: str) -> None:
-    old, new = whole(CASES[name]["old"]), whole(CASES[name]["new"])
+    old, new = schema_of(CASES[name]["old"]), schema_of(CASES[name]["new"])
     for change in schemas.compare_schemas(old, new):
         if not change.refuses and not change.refuses_stored:
             continue
@@ -72,8 +72,9 @@ def test_a_minimal_value_is_valid(schema: Any, value: Any) -> None:
 
 
 def test_an_example_shows_its_change_and_no_other_one() -> None:
-    old = whole({"properties": {"a": {"type": "string", "enum": ["x", "z"]}}})
-    new = whole({"properties": {"a": {"type": "string", "enum": ["x"]}, "b": {"type": "integer"}},
+    old = schema_of({"properties": {"a": {"type": "string", "enum": ["x", "z"]}}})
+    new = schema_of({"properties": {"a": {"type": "string", "enum": ["x"]},
+                                    "b": {"type": "integer"}},
                  "required": ["b"]})  # fmt: skip
 
     found = {one.rule: samples.witness(old, new, one) for one in schemas.compare_schemas(old, new)}

@@ -12,7 +12,7 @@ VECTORS = Path(__file__).parents[4] / "vectors" / "crd_changes.yaml"
 CASES: dict[str, dict[str, Any]] = documents.load(VECTORS.read_bytes(), "").value
 
 
-def whole(spec: Any) -> dict[str, Any]:
+def schema_of(spec: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"spec": {"type": "object", **spec}}}
 
 
@@ -20,7 +20,7 @@ def whole(spec: Any) -> dict[str, Any]:
 def test_each_change_is_reported_with_its_meaning(name: str) -> None:
     case = CASES[name]
 
-    found = schemas.compare_schemas(whole(case["old"]), whole(case["new"]))
+    found = schemas.compare_schemas(schema_of(case["old"]), schema_of(case["new"]))
 
     assert [one.rule for one in found] == case["rules"]
     assert any(one.refuses for one in found) is case.get("refuses", False)
@@ -31,7 +31,9 @@ def test_each_change_is_reported_with_its_meaning(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_equal_schemas_have_no_changes(name: str) -> None:
-    assert schemas.compare_schemas(whole(CASES[name]["new"]), whole(CASES[name]["new"])) == ()
+    assert (
+        schemas.compare_schemas(schema_of(CASES[name]["new"]), schema_of(CASES[name]["new"])) == ()
+    )
 
 
 def test_a_required_field_without_a_schema_is_removed_with_the_unknown_fields() -> None:

@@ -41,7 +41,7 @@ def event(reason: str, message: str, time: str = "2026-01-01T10:00:04Z") -> Mani
             "lastTimestamp": time}  # fmt: skip
 
 
-def told(state: Manifest, of: Manifest | None = None, **fields: Any) -> Diagnosis | None:
+def explained(state: Manifest, of: Manifest | None = None, **fields: Any) -> Diagnosis | None:
     seen = ClusterState(namespace="apps", **fields)
     return containers.explain_container(
         seen, of or pod(), state, TemplatePlace("the bundle's Deployment")
@@ -49,7 +49,7 @@ def told(state: Manifest, of: Manifest | None = None, **fields: Any) -> Diagnosi
 
 
 def required(state: Manifest, of: Manifest | None = None, **fields: Any) -> Diagnosis:
-    found = told(state, of, **fields)
+    found = explained(state, of, **fields)
     assert found is not None
     return found
 
@@ -74,7 +74,7 @@ def test_a_container_that_has_ended_often_is_a_failure(restarts: int, expected: 
 )
 def test_a_run_that_lasts_long_enough_ends_the_cause(moment: str, *, is_crashing: bool) -> None:
     """A run of twice the time of the last one, but at least a minute."""
-    assert (told(status(RUNS, ENDED), moment=moment) is not None) is is_crashing
+    assert (explained(status(RUNS, ENDED), moment=moment) is not None) is is_crashing
 
 
 def test_a_container_that_is_ready_now_can_still_be_crashing() -> None:
@@ -134,8 +134,8 @@ def test_exit_codes_are_explained(code: int, how: str) -> None:
 
 def test_a_job_and_an_init_container_can_end_without_an_error() -> None:
     done = status({"terminated": ENDED | {"exitCode": 0}})
-    assert told(done, pod(policy="Never")) is None
-    assert told(done | {"name": "migrate"}) is None
+    assert explained(done, pod(policy="Never")) is None
+    assert explained(done | {"name": "migrate"}) is None
 
 
 def test_a_program_for_another_architecture_is_named() -> None:

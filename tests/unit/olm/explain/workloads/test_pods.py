@@ -23,7 +23,7 @@ def pod(state: Manifest | None = None, *, ready: bool = False, **status: Any) ->
     }
 
 
-def seen(*found: Manifest, events: tuple[Manifest, ...] = (), **fields: Any) -> ClusterState:
+def state_with(*found: Manifest, events: tuple[Manifest, ...] = (), **fields: Any) -> ClusterState:
     return ClusterState(namespace="apps", pods=found, events=events, **fields)
 
 
@@ -33,8 +33,8 @@ def event(reason: str, message: str) -> Manifest:
 
 
 def test_a_ready_pod_and_a_completed_one_are_healthy() -> None:
-    assert pods.explain_pod(seen(), pod(ready=True)) is None
-    assert pods.explain_pod(seen(), pod(phase="Succeeded")) is None
+    assert pods.explain_pod(state_with(), pod(ready=True)) is None
+    assert pods.explain_pod(state_with(), pod(phase="Succeeded")) is None
 
 
 @pytest.mark.parametrize("status", ["False", "Unknown"])
@@ -46,7 +46,7 @@ def test_a_pod_on_a_failed_node_names_the_node(status: str) -> None:
     lost = pod({"running": {}}, phase="Running") | {"spec": {"nodeName": "n1"}}
     unhealthy = event("Unhealthy", "Readiness probe failed: no answer")
 
-    found = pods.explain_pod(seen(lost, events=(unhealthy,), nodes=(node,)), lost)
+    found = pods.explain_pod(state_with(lost, events=(unhealthy,), nodes=(node,)), lost)
 
     assert found is not None
     assert (found.cause, found.readiness) == ("node-not-ready", Readiness.STUCK)
@@ -55,9 +55,9 @@ def test_a_pod_on_a_failed_node_names_the_node(status: str) -> None:
         == "the node `n1` of pod `p` is not ready: Kubelet stopped posting node status"
     )
     assert "`kubectl describe node n1`" in found.hint
-    assert list(pods.find_doubtful_nodes(seen(lost))) == ["n1"]
+    assert list(pods.find_doubtful_nodes(state_with(lost))) == ["n1"]
     conditions[0]["status"] = "True"
-    well = pods.explain_pod(seen(lost, events=(unhealthy,), nodes=(node,)), lost)
+    well = pods.explain_pod(state_with(lost, events=(unhealthy,), nodes=(node,)), lost)
     assert well is not None
     assert well.cause == "probe-fails"
 
@@ -75,7 +75,7 @@ def test_an_image_that_cannot_be_pulled_is_reported_with_the_registrys_message(
 ) -> None:
     waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling"}}
 
-    found = pods.explain_pod(seen(events=(event("Failed", words),)), pod(waiting))
+    found = pods.explain_pod(state_with(events=(event("Failed", words),)), pod(waiting))
 
     assert found is not None
     assert found.cause == "image-cannot-be-pulled"
@@ -88,17 +88,17 @@ def test_a_crash_has_its_last_log_line() -> None:
     crashed = pod(state)
     crashed["status"]["containerStatuses"][0]["lastState"] = {"terminated": {"exitCode": 3}}
 
-    found = pods.explain_pod(seen(logs={"apps/p/manager": "one\ntwo\n\n"}), crashed)
+    found = pods.explain_pod(state_with(logs={"apps/p/manager": "one\ntwo\n\n"}), crashed)
 
     assert found is not None
     assert found.message == "container `manager` of pod `p` ends with exit code 3: two"
-    assert list(pods.find_needed_logs(seen(crashed))) == [("apps", "p", "manager", True)]
+    assert list(pods.find_needed_logs(state_with(crashed))) == [("apps", "p", "manager", True)]
 
 
 def test_too_little_memory_is_reported() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
 
-    found = pods.explain_pod(seen(), pod(ended))
+    found = pods.explain_pod(state_with(), pod(ended))
 
     assert found is not None
     assert "uses more memory than it may" in found.message
@@ -115,7 +115,7 @@ def test_too_little_memory_is_reported() -> None:
     ],
 )  # fmt: skip
 def test_other_states_have_their_causes(changed: Manifest, cause: str) -> None:
-    found = pods.explain_pod(seen(), changed)
+    found = pods.explain_pod(state_with(), changed)
 
     assert found is not None
     assert found.cause == cause
@@ -125,7 +125,7 @@ def test_other_states_have_their_causes(changed: Manifest, cause: str) -> None:
     ("reason", "cause"), [("FailedMount", "pod-cannot-start"), ("Unhealthy", "probe-fails")]
 )
 def test_events_show_what_the_status_does_not(reason: str, cause: str) -> None:
-    found = pods.explain_pod(seen(events=(event(reason, "why"),)), pod())
+    found = pods.explain_pod(state_with(events=(event(reason, "why"),)), pod())
 
     assert found is not None
     assert (found.cause, "why" in found.message) == (cause, True)
@@ -147,8 +147,8 @@ def test_a_deployment_is_ready_when_its_newest_pods_are() -> None:
     good = deployment(observedGeneration=2, replicas=1, updatedReplicas=1, conditions=AVAILABLE)
     old = deployment(observedGeneration=1, replicas=1, updatedReplicas=1, conditions=AVAILABLE)
 
-    assert pods.explain_deployment(seen(deployments=(good,)), "d") is None
-    assert pods.explain_deployment(seen(deployments=(old,)), "d") is not None
+    assert pods.explain_deployment(state_with(deployments=(good,)), "d") is None
+    assert pods.explain_deployment(state_with(deployments=(old,)), "d") is not None
 
 
 def test_a_deployment_that_cannot_create_pods_has_the_reason() -> None:
@@ -159,7 +159,9 @@ def test_a_deployment_that_cannot_create_pods_has_the_reason() -> None:
         "used: pods=3, limited: pods=3",
     }
 
-    found = pods.explain_deployment(seen(deployments=(deployment(conditions=[failure]),)), "d")
+    found = pods.explain_deployment(
+        state_with(deployments=(deployment(conditions=[failure]),)), "d"
+    )
 
     assert found is not None
     assert found.cause == "pods-refused"
@@ -171,14 +173,14 @@ def test_a_deployment_that_cannot_create_pods_has_the_reason() -> None:
 def test_a_deployment_is_above_its_pods_in_the_chain() -> None:
     bad = pod({"waiting": {"reason": "InvalidImageName", "message": "bad"}})
 
-    found = pods.explain_deployment(seen(bad, deployments=(deployment(),)), "d")
+    found = pods.explain_deployment(state_with(bad, deployments=(deployment(),)), "d")
 
     assert found is not None
     assert [link.subject for link in found.links] == ["Deployment apps/d", "Pod apps/p"]
 
 
 def test_a_missing_deployment_is_waited_for() -> None:
-    found = pods.explain_deployment(seen(), "d")
+    found = pods.explain_deployment(state_with(), "d")
 
     assert found is not None
     assert found.readiness is Readiness.WAITING
@@ -192,8 +194,8 @@ def test_a_deployment_that_olm_no_longer_retries_has_the_command_that_creates_it
         "olm.owner.kind": "ClusterServiceVersion", "olm.owner": "cache.v1.0.0",
     }  # fmt: skip
 
-    found = pods.explain_deployment(seen(bad, deployments=(owned,)), "d")
-    own = pods.explain_deployment(seen(bad, deployments=(deployment(conditions=late),)), "d")
+    found = pods.explain_deployment(state_with(bad, deployments=(owned,)), "d")
+    own = pods.explain_deployment(state_with(bad, deployments=(deployment(conditions=late),)), "d")
 
     assert found is not None
     assert found.hint.endswith("`kubectl delete deployment -n apps d`")
@@ -208,7 +210,7 @@ def test_an_available_deployment_with_a_crashing_pod_is_not_healthy() -> None:
              "finishedAt": "2026-01-01T10:00:05Z"}  # fmt: skip
     crashing["status"]["containerStatuses"][0]["lastState"] = {"terminated": ended}
 
-    world = seen(crashing, deployments=(good,), moment="2026-01-01T10:01:30Z")
+    world = state_with(crashing, deployments=(good,), moment="2026-01-01T10:01:30Z")
 
     found = pods.explain_deployment(world, "d")
     assert found is not None
@@ -220,7 +222,7 @@ def test_a_readiness_gate_is_named() -> None:
     gated = pod(conditions=[{"type": "ContainersReady", "status": "True"}])
     gated["spec"] = {"readinessGates": [{"conditionType": "example.com/balanced"}]}
 
-    found = pods.explain_pod(seen(), gated)
+    found = pods.explain_pod(state_with(), gated)
 
     assert found is not None
     assert "waits for its readiness gate `example.com/balanced`" in found.message

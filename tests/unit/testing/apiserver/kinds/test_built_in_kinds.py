@@ -47,7 +47,7 @@ def test_objects_of_a_test_have_a_namespace() -> None:
     server = ApiServer.of(BUILT_IN)
     server.put("configmaps", {"metadata": {"name": "a", "namespace": "team"}})
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with server.serving(), client_for(server) as client:
             body = {"apiVersion": "v1", "kind": "Secret"}
             await client.create(body | {"metadata": {"name": "b", "namespace": "team"}})
@@ -55,7 +55,7 @@ def test_objects_of_a_test_have_a_namespace() -> None:
             with pytest.raises(AlreadyExists):
                 await client.create(namespace)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_garbage_collector_also_empties_a_namespace() -> None:
@@ -63,10 +63,10 @@ def test_a_garbage_collector_also_empties_a_namespace() -> None:
     server.collects_garbage = True
     server.put("configmaps", {"metadata": {"name": "a", "namespace": "team"}})
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with server.serving(), client_for(server) as client:
             await client.delete(GVK("", "v1", "Namespace"), Request("team"))
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert server.get("configmaps", "a", "team") is None
     assert server.get("namespaces", "team", "") is None

@@ -15,7 +15,7 @@ KUBECONFIG = {"type": "path"}
 
 
 class ApiError(Exception):
-    """What the API server said, and its code; 0: it was not reached."""
+    """An error of the API server, and its code; 0 if it could not be reached."""
 
     def __init__(self, message: str, code: int = 0) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class Api:
             raise ApiError(f"`{file}` is not the kubeconfig of a run: {error}") from error
 
     def path(self, api_version: str, kind: str, namespace: str | None) -> str:
-        """Return the path of a kind's objects, as the server says it."""
+        """Return the path of a kind's objects, from the discovery of the server."""
         group = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
         for one in self.call("GET", group).get("resources", []):
             if one.get("kind") != kind or "/" in one.get("name", ""):

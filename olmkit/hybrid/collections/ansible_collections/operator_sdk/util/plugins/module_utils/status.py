@@ -15,7 +15,7 @@ _TIMES = ("lastTransitionTime", "lastHeartbeatTime")
 
 
 def fault(conditions: Sequence[Any]) -> str:
-    """Return what is wrong with the first condition that is not one; empty: nothing."""
+    """Return the error in the first invalid condition; empty if all are valid."""
     for one in conditions:
         if not isinstance(one, Mapping):
             return f"a condition is not a mapping: {one!r}"
@@ -44,7 +44,7 @@ def wanted(
     replace: bool = False,
     replace_lists: bool = False,
 ) -> Status:
-    """Return the whole status; with `replace`, of these fields alone.
+    """Return the whole desired status; with `replace`, only these fields.
 
     A condition replaces the one of its type; its time stays where its status does.
     """
@@ -70,7 +70,7 @@ def _timed(one: Mapping[str, Any], before: Mapping[str, Any] | None, now: str) -
 
 
 def _merge(into: Status, fields: Mapping[str, Any]) -> None:
-    """As a merge patch does: mappings are merged, null removes."""
+    """Merge like a merge patch: mappings are merged, null removes."""
     for key, value in fields.items():
         if value is None:
             into.pop(key, None)

@@ -1,4 +1,4 @@
-"""The Ansible module `k8s_status`: what a play writes into the status of an object."""
+"""The Ansible module `k8s_status`, with which a play writes the status of an object."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def work(given: dict[str, Any], conditions: list[Any], *, is_check: bool) -> dict[str, Any]:
-    """Write the status where it differs; what the module returns."""
+    """Write the status if it differs; return the module's result."""
     api = Api(given["kubeconfig"])
     path = f"{api.path(given['api_version'], given['kind'], given['namespace'])}/{given['name']}"
     found = api.call("GET", path)

@@ -60,7 +60,7 @@ def value(given: Any) -> Any:
 
 
 def report(given: dict[str, Any]) -> str:
-    """Send it to the operator; what went wrong, or nothing."""
+    """Send it to the operator; return the error, or an empty string."""
     request = urllib.request.Request(  # noqa: S310 - the operator's
         os.environ.get("OLMKIT_PLAY_METRICS") or URL,
         data=json.dumps(given).encode(),

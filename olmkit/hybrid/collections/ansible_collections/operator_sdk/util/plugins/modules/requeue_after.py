@@ -1,4 +1,4 @@
-"""The Ansible module `requeue_after`: when the operator runs again for this object."""
+"""The Ansible module `requeue_after`, which sets when the operator runs again for this object."""
 
 from __future__ import annotations
 
