@@ -155,7 +155,7 @@ def test_a_changed_catalog_is_read_when_its_pod_or_connection_is_new(
 
 @pytest.mark.parametrize("is_ours", [True, False])
 def test_an_outdated_catalog_has_a_command_that_replaces_its_pod(*, is_ours: bool) -> None:
-    source = made("CatalogSource", "shelf", spec={"image": "r/shelf:latest"})
+    source = new_object("CatalogSource", "shelf", spec={"image": "r/shelf:latest"})
     if is_ours:
         source["metadata"]["labels"] = dict(install_objects.OURS)
 
