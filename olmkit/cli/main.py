@@ -268,6 +268,7 @@ def _report_misuse(error: click.ClickException, arguments: Sequence[str]) -> int
     command = context.command_path if context else f"olmkit {named}".strip()
     hint = _place_of_option(error, arguments) if command == "olmkit" else ""
     hint = hint or _flag_of_value(error, named, arguments) or _in_another_group(error, named)
+    hint = hint or _after_dashes(error, command)
     said, hint = misuse(error.format_message(), command, hint)
     if _wants_json(context, arguments):
         from olmkit.base.diagnostics import ConfigurationError
@@ -312,6 +313,19 @@ def _in_another_group(error: click.ClickException, path: str) -> str:
         return ""
     meant = " ".join(("olmkit", (namesakes or owners)[0], error.option_name))
     return f"did you mean `{meant}`?"
+
+
+def _after_dashes(error: click.ClickException, command: str) -> str:
+    """Return the hint for an option of the program that a command starts, such as an operator."""
+    context: click.Context | None = getattr(error, "ctx", None)
+    if not isinstance(error, click.NoSuchOption) or context is None:
+        return ""
+    if not any(one.type is click.UNPROCESSED for one in context.command.params):
+        return ""
+    meant = " or ".join(f"`{one}`" for one in sorted(error.possibilities or ()))
+    line = f"{command} -- {error.option_name}"
+    follow = f"options of the operator follow `--`: `{line}`"
+    return f"did you mean {meant}? Otherwise, {follow}" if meant else follow
 
 
 def _has_option(path: str, error: click.NoSuchOption) -> bool:

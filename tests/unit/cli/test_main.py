@@ -363,6 +363,24 @@ def test_the_value_of_a_flag_is_a_hint(
     assert capsys.readouterr().err.endswith(f"does not take a value\nhint: {hint}\n")
 
 
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ("--zap-devel", "options of the operator follow `--`: `olmkit run -- --zap-devel`"),
+        (
+            "--contxt",
+            "did you mean `--context`? Otherwise, options of the operator follow `--`: "
+            "`olmkit run -- --contxt`",
+        ),
+    ],
+)
+def test_options_of_the_operator_follow_two_dashes(
+    option: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["run", option]) == 2
+    assert capsys.readouterr().err == f"error: no such option `{option}`\nhint: {hint}\n"
+
+
 def test_help_alone_is_not_a_suggestion() -> None:
     said = _misuse("No such option '--repo'. Did you mean '--help'?", "olmkit init")
     assert said.endswith("`--repo`\nhint: `olmkit init --help` shows the usage")
