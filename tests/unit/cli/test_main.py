@@ -369,8 +369,10 @@ def test_the_value_of_a_flag_is_a_hint(
         ("--zap-devel", "options of the operator follow `--`: `olmkit run -- --zap-devel`"),
         (
             "--contxt",
-            "did you mean `--context`? Otherwise, options of the operator follow `--`: "
-            "`olmkit run -- --contxt`",
+            (
+                "did you mean `--context`? Otherwise, options of the operator follow `--`: "
+                "`olmkit run -- --contxt`"
+            ),
         ),
     ],
 )
