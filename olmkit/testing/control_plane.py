@@ -24,6 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from olmkit.edges.programs.keeper import marks
 from olmkit.testing.registry import free_port
 
 _START = 90.0  # seconds; a cold start on a busy machine takes 20
@@ -284,7 +285,8 @@ class ControlPlane:
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
-                env=os.environ | (environment or {}),
+                # It ends with this process, even if that is killed.
+                env=os.environ | (environment or {}) | {marks.VARIABLE: marks.new()},
                 start_new_session=True,
             )
 

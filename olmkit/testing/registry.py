@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from olmkit.edges.programs.keeper import marks
+
 PROGRAM = "docker-registry"
 _START = 20.0  # seconds; enough for a busy machine
 
@@ -68,7 +70,12 @@ class RegistryServer:
         path.write_text(json.dumps(self._configuration()))
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the registry itself
-                [found, "serve", str(path)], stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                [found, "serve", str(path)],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                # It ends with this process, even if that is killed.
+                env=os.environ | {marks.VARIABLE: marks.new()},
             )
         self._wait()
         return self

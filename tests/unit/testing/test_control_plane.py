@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,18 @@ import pytest
 from olmkit.edges.cluster import kubeconfig
 from olmkit.testing import control_plane
 from olmkit.testing.control_plane import ControlPlane, ControlPlaneError, Programs
+from tests.processes import wait_for_end
+
+OWNER = """\
+import sys
+from pathlib import Path
+from olmkit.testing.control_plane import ControlPlane, Programs
+words = ("/bin/sh", "-c", "echo $$ >>pids; exec sleep 600")
+Path("store").write_text("#!/bin/sh\\necho $$ >>pids; exec sleep 600\\n")
+Path("store").chmod(0o700)
+with ControlPlane(folder=Path("plane"), programs=Programs(words, str(Path("store").resolve()))):
+    pass
+"""
 
 
 def test_the_assets_directory_has_both_programs(tmp_path: Path) -> None:
@@ -43,3 +58,16 @@ def test_a_server_that_ends_at_once_is_reported_with_its_log(tmp_path: Path) -> 
         ControlPlane(folder=tmp_path, programs=words),
     ):
         pass
+
+
+def test_a_control_plane_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], cwd=tmp_path)
+    pids = tmp_path / "pids"
+    end = time.monotonic() + 60
+    while len(found := pids.read_text().split() if pids.exists() else []) < 2:
+        assert time.monotonic() < end, found
+        time.sleep(0.02)
+    owner.kill()
+    owner.wait(60)
+    for pid in found:
+        wait_for_end(int(pid), 60)
