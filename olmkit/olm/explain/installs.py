@@ -23,6 +23,9 @@ from olmkit.olm.explain import (
 from olmkit.olm.explain.explanation import ChainLink, Diagnosis, Explanation, Readiness
 from olmkit.olm.explain.workloads import refused_requests
 
+# The conditions of a Subscription while what it has chosen is installed.
+_INSTALLING = ("BundleUnpacking", "InstallPlanPending")
+
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
     """Explain the state of the install of `package` in the namespace.
@@ -65,7 +68,7 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
         and kinds.phase(csv) == "Succeeded"
         and _is_resolved(snapshot, csv, plan, trouble)
     ):
-        return _explain_ready(snapshot, subscription, csv, top)
+        return _explain_ready(snapshot, subscription, csv)
     links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
     finding = groups.explain_service_account(snapshot) or trouble or _explain_csv(snapshot, csv)
     if finding is None:
@@ -142,10 +145,9 @@ def _explain_not_installed(snapshot: ClusterState, package: str) -> Explanation:
     )
 
 
-def _explain_ready(
-    snapshot: ClusterState, subscription: Manifest, csv: Manifest, top: ChainLink
-) -> Explanation:
+def _explain_ready(snapshot: ClusterState, subscription: Manifest, csv: Manifest) -> Explanation:
     name = objects.name(csv)
+    top = explanation.link(subscription, _state(subscription, ready=name))
     ailing = csvs.explain_succeeded_csv(snapshot, csv)
     if ailing is not None:
         return ailing.below(top, explanation.link(csv, kinds.phase(csv)))
@@ -281,7 +283,11 @@ def _explain_deleted_csv(
     )
 
 
-def _state(subscription: Manifest) -> str:
+def _state(subscription: Manifest, *, ready: str = "") -> str:
+    """Return the state of a Subscription; `ready` is the name of the CSV that has succeeded.
+
+    OLM removes the conditions of that CSV's install some time later.
+    """
     status = kinds.status(subscription)
     parts = [text(status.get("state")) or "no state yet"]
     installed, current = text(status.get("installedCSV")), text(status.get("currentCSV"))
@@ -289,10 +295,12 @@ def _state(subscription: Manifest) -> str:
         parts.append(f"installed {installed}")
     if current and current != installed:
         parts.append(f"next {current}")
+    is_past = bool(ready) and ready == current
+    hidden = ("CatalogSourcesUnhealthy", *(_INSTALLING if is_past else ()))
     parts += [
         text(one.get("type"))
         for one in kinds.conditions(subscription)
-        if one.get("status") == "True" and one.get("type") != "CatalogSourcesUnhealthy"
+        if one.get("status") == "True" and one.get("type") not in hidden
     ]
     return ", ".join(parts)
 

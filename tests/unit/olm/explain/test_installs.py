@@ -250,6 +250,24 @@ def test_a_version_that_olm_replaces_or_has_replaced_blocks_nothing(phase: str) 
     assert (found.cause, found.message) == ("healthy", "`cache.v2` is installed and healthy")
 
 
+@pytest.mark.parametrize(
+    ("current", "state"),
+    [
+        ("cache.v1", "no state yet, installed cache.v1"),
+        ("cache.v2", "no state yet, installed cache.v1, next cache.v2, BundleUnpacking"),
+    ],
+)
+def test_conditions_of_a_finished_install_are_not_shown(current: str, state: str) -> None:
+    status = {"currentCSV": current, "installedCSV": "cache.v1"}
+    asking = subscription(condition("BundleUnpacking"), **status)
+
+    found = explain(
+        cluster(asking, catalog("READY"), csv("cache.v1", "Succeeded")), "cache", target="cache.v1"
+    )
+
+    assert (found.cause, found.chain[0].state) == ("healthy", state)
+
+
 def test_a_resolution_that_is_about_a_deleted_version_is_waited_for() -> None:
     found = explain(
         cluster(subscription(condition("ResolutionFailed", ORPHAN)), catalog("READY")), "cache"
