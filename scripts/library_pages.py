@@ -165,6 +165,7 @@ MIDDLE: Final[Mapping[str, tuple[str, ...]]] = {
     "Values": (
         "olmkit.base.tree",
         "olmkit.base.documents",
+        "olmkit.base.document_errors",
         "olmkit.base.versions",
         "olmkit.base.findings",
         "olmkit.oci.reference",

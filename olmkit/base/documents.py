@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from olmkit.base import findings
 from olmkit.base.diagnostics import InputError, Location
+from olmkit.base.document_errors import document_error, error_at, further, place_in_file, yaml_error
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
 from olmkit.base.yaml import fast as yaml_fast
@@ -203,8 +203,10 @@ class Document:
         return whole and not self._json and not self._below and not self.more
 
     def _place_of(self, node: YamlNode, field: str) -> Location:
-        line, column = _place(self._data, self._start, node.line, node.column)
-        end_line, end_column = _place(self._data, self._start, node.end_line, node.end_column)
+        line, column = place_in_file(self._data, self._start, node.line, node.column)
+        end_line, end_column = place_in_file(
+            self._data, self._start, node.end_line, node.end_column
+        )
         return Location(
             path=self.path,
             line=line,
@@ -254,7 +256,7 @@ def load(data: bytes, path: str) -> Document:
         if not _starts_like_json(data):
             raise
         # It is neither: the reader that got further has the better error.
-        raise _further(error, _json_problem(data, path)) from None
+        raise further(error, _json_problem(data, path)) from None
 
 
 def load_yaml(
@@ -269,7 +271,7 @@ def load_yaml(
     try:
         found = _read_yaml(part)
     except YamlError as problem:
-        raise _input_error(problem, data, path, start) from None
+        raise yaml_error(problem, data, path, start) from None
     return _document(found, path=path, data=data, index=index, start=start, end=stop)
 
 
@@ -306,7 +308,7 @@ def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[
             else:
                 found = _read_all_yaml(part)
         except YamlError as problem:
-            raise _input_error(problem, data, path, start) from None
+            raise yaml_error(problem, data, path, start) from None
         for inner, reading in enumerate(found):
             document = _document(reading, path=path, data=data, index=index, start=start, end=end)
             document._inner = inner  # noqa: SLF001 - this file's own
@@ -323,7 +325,7 @@ def broken_parts(data: bytes, path: str) -> Iterator[InputError]:
             for _ in _read_all_yaml(data[start:end]):
                 pass
         except YamlError as problem:
-            yield _input_error(problem, data, path, start)
+            yield yaml_error(problem, data, path, start)
 
 
 def literal_lines(data: bytes) -> frozenset[int]:
@@ -396,7 +398,7 @@ def _check_size(data: bytes) -> None:
 
 def _check_json_size(data: bytes, path: str) -> None:
     if len(data) > MAX_VALUES and data.count(b",") > MAX_VALUES:
-        raise _error(Location(path=path, line=1, column=1), *_TOO_MANY_VALUES)
+        raise document_error(Location(path=path, line=1, column=1), *_TOO_MANY_VALUES)
 
 
 def _read_yaml(data: bytes) -> YamlReading:
@@ -463,53 +465,3 @@ def _json_problem(data: bytes, path: str) -> InputError | None:
     if error is None or error.offset is None:
         return None
     return error_at(data, path, error.offset, error.message)
-
-
-def _further(yaml: InputError, json: InputError | None) -> InputError:
-    if json is None:
-        return yaml
-    first, second = (found.diagnostics[0].at for found in (yaml, json))
-    if first is None or second is None or first.line is None or second.line is None:
-        return json
-    yaml_place = (first.line, first.column or 0)
-    return json if (second.line, second.column or 0) >= yaml_place else yaml
-
-
-def _place(data: bytes, start: int, line: int, column: int) -> tuple[int, int]:
-    """Return line and column from 1 in the file, for a place from 0 in the part from `start`."""
-    if start == 0:
-        return line + 1, column + 1
-    first = data.count(b"\n", 0, start)
-    if line == 0:
-        column += len(data[data.rfind(b"\n", 0, start) + 1 : start].decode("utf-8", "replace"))
-    return first + line + 1, column + 1
-
-
-def error_at(data: bytes, path: str, offset: int, message: str, *, hint: str = "") -> InputError:
-    """Return the error at byte `offset` of a file."""
-    before = data[data.rfind(b"\n", 0, offset) + 1 : offset]
-    line = data.count(b"\n", 0, offset)
-    column = len(before.decode("utf-8", "replace"))
-    return _error(Location(path=path, line=line + 1, column=column + 1), message, hint)
-
-
-def _input_error(problem: YamlError, data: bytes, path: str, start: int) -> InputError:
-    if problem.line is not None and problem.line > data.count(b"\n", start):
-        # The parser has added a line break at the end, and means the place before it.
-        return error_at(data, path, len(data), problem.message, hint=problem.hint)
-    if problem.line is not None:
-        line, column = _place(data, start, problem.line, problem.column or 0)
-        return _error(Location(path=path, line=line, column=column), problem.message, problem.hint)
-    if problem.offset is not None:
-        return error_at(data, path, start + problem.offset, problem.message, hint=problem.hint)
-    return _error(Location(path=path), problem.message, problem.hint)
-
-
-def _error(at: Location, message: str, hint: str) -> InputError:
-    found = findings.create(
-        "DOC001",
-        message,
-        at=at,
-        hint=hint,
-    )
-    return InputError.of(found)

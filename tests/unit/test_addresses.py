@@ -39,6 +39,7 @@ ELSEWHERE = {
     "apis/python/*.py": "unit/apis/python/test_source.py",
     "apis/webhook_shape.py": "unit/apis/test_webhooks.py",
     "base/cel/*.py": "unit/base/cel/test_evaluation.py",
+    "base/document_errors.py": "unit/base/test_documents.py",
     "base/fixes.py": "unit/rules/test_fixing.py",
     "catalog/inlined.py": "unit/catalog/test_cluster_version.py",
     "catalog/changes/include_file.py": "unit/catalog/changes/test_inclusion.py",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from olmkit.base import documents, findings
+from olmkit.base import document_errors, documents, findings
 from olmkit.base.diagnostics import Diagnostic, InputError
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
@@ -199,7 +199,7 @@ def _next_separator(data: bytes, start: int) -> int:
 
 
 def _bad_separator(data: bytes, path: str, offset: int, rest: str) -> InputError:
-    return documents.error_at(
+    return document_errors.error_at(
         data,
         path,
         offset,
@@ -219,7 +219,7 @@ def _json_error(
     if not plain and message.startswith("invalid character"):
         # The reference counts the bytes read while YAML may still follow.
         message = f"json: offset {offset + 1}: {message}"
-    return documents.error_at(data, path, offset, message)
+    return document_errors.error_at(data, path, offset, message)
 
 
 def _lost_documents(document: documents.Document) -> Diagnostic:
