@@ -120,7 +120,7 @@ class Running:
         shutil.rmtree(folder, ignore_errors=True)
         settings.write(made)
         plans = images.plans(made.programs, made.registry)
-        seed = cache() / images.seed_name(plans)
+        seed = cache() / images.cache_name(plans)
         if seed.is_dir():
             subprocess.run(["cp", "-a", str(seed), str(folder / "registry")], check=True)
         _make_cgroups(made.cgroup)
