@@ -1,4 +1,4 @@
-"""Secrets in the binary form of Kubernetes, which helm sends for its releases.
+"""Secrets and their deletion in the binary form of Kubernetes, which helm sends for its releases.
 
 Source: the `.proto` files of `k8s.io/api/core/v1` and of apimachinery. Other kinds are not read.
 """
@@ -19,11 +19,13 @@ Value = int | bytes
 
 
 def decode(body: bytes) -> Manifest:
-    """Return the object; raise `ValueError` if it is not a Secret in this form."""
+    """Return a Secret or the options of a deletion; raise `ValueError` for anything else."""
     if not body.startswith(_MAGIC):
         raise ValueError("the body does not start with the mark of Kubernetes' binary form")
     outer = dict(_fields(body[len(_MAGIC) :]))
     kind = {number: _text(value) for number, value in _fields(_bytes(outer.get(1, b"")))}
+    if kind.get(2) == "DeleteOptions":
+        return _delete_options(_bytes(outer.get(2, b"")))
     if kind.get(2) != "Secret":
         raise ValueError(f"the kind `{kind.get(2, '')}` is not read in the binary form")
     found: Manifest = {"apiVersion": kind.get(1, "v1"), "kind": "Secret", "metadata": {}}
@@ -35,6 +37,16 @@ def decode(body: bytes) -> Manifest:
             found.setdefault("data", {})[key] = base64.b64encode(data).decode()
         elif number == 3:
             found["type"] = _text(value)
+    return found
+
+
+def _delete_options(data: bytes) -> Manifest:
+    found: Manifest = {"apiVersion": "v1", "kind": "DeleteOptions"}
+    for number, value in _fields(data):
+        if number == 1:
+            found["gracePeriodSeconds"] = value
+        elif number == 4:
+            found["propagationPolicy"] = _text(value)
     return found
 
 

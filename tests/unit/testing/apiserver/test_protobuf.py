@@ -39,6 +39,12 @@ def test_a_secret_is_read() -> None:
     assert found["type"] == "helm.sh/release.v1"
 
 
+def test_the_options_of_a_deletion_are_read() -> None:
+    found = protobuf.decode(message("DeleteOptions", b"\x08\x05" + field(4, "Background")))
+    assert (found["gracePeriodSeconds"], found["propagationPolicy"]) == (5, "Background")
+    assert found["kind"] == "DeleteOptions"
+
+
 @pytest.mark.parametrize(
     "body",
     [
