@@ -19,7 +19,7 @@ from olmkit.bundle.changes import crds as crd_changes
 from olmkit.bundle.changes.change import V0, ChangeLevel, for_generations
 from olmkit.kube import objects
 from olmkit.kube.crds import instances
-from olmkit.kube.crds.changes import definitions
+from olmkit.kube.crds.changes import crd_versions, definitions
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis, webhook_fit
 from olmkit.olm.explain import conversions, explanation
@@ -86,7 +86,7 @@ def refusals(
     for name, crd in crds.items():
         if facts.crds.get(name):
             yield from _check_crd(crd, facts.crds[name], facts)
-        if name in facts.unconverted and name not in converted and not definitions.converts(crd):
+        if name in facts.unconverted and name not in converted and not crd_versions.converts(crd):
             yield _report_conversion_failure(name, facts.unconverted[name])
     yield from _check_kinds(listed, crds, facts)
     if facts.denied:
@@ -119,10 +119,10 @@ def crd_notes(
 
 def shared_versions(new: Manifest, old: Manifest) -> dict[str, Mapping[str, Any]]:
     """Return the versions that both CRDs serve and whose schema is new; OLM v0 checks these."""
-    before = {one.name for one in definitions.versions(old) if one.is_served}
+    before = {one.name for one in crd_versions.versions(old) if one.is_served}
     return {
         one.name: one.schema
-        for one in definitions.versions(new)
+        for one in crd_versions.versions(new)
         if one.is_served and one.name in before
     }
 
@@ -245,7 +245,7 @@ def _check_requirements(
 
 
 def _serves(crd: Manifest, version: str) -> bool:
-    return any(one.is_served and one.name == version for one in definitions.versions(crd))
+    return any(one.is_served and one.name == version for one in crd_versions.versions(crd))
 
 
 def _check_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
@@ -257,7 +257,7 @@ def _check_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Bu
                 f"the API server refuses the new CustomResourceDefinition `{name}`: {one.message}",
                 one.hint,
             )
-    lost = definitions.removed_stored_versions(old, new)
+    lost = crd_versions.removed_stored_versions(old, new)
     if lost:
         yield BundleRefusal(
             "crd-loses-version",
@@ -265,7 +265,7 @@ def _check_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Bu
             "which objects are stored",
             "migrate the objects and `status.storedVersions` first",
         )
-    if definitions.converts(new):
+    if crd_versions.converts(new):
         return
     faults = [
         fault

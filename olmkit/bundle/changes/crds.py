@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, BundleChange, ChangeLevel
 from olmkit.kube import objects
 from olmkit.kube.crds import field_errors
-from olmkit.kube.crds.changes import definitions
+from olmkit.kube.crds.changes import crd_versions, definitions
 from olmkit.kube.crds.changes.definitions import CrdChange
 from olmkit.kube.objects import Manifest
 
@@ -46,9 +46,9 @@ def compare_crd(
     old: Manifest, new: Manifest, *, owned: Owned = frozenset(), examples: bool = True
 ) -> Iterator[BundleChange]:
     """Yield the changes of one CRD."""
-    is_converted = definitions.converts(new)
-    shared = {one.name for one in definitions.versions(new) if one.is_served} & {
-        one.name for one in definitions.versions(old) if one.is_served
+    is_converted = crd_versions.converts(new)
+    shared = {one.name for one in crd_versions.versions(new) if one.is_served} & {
+        one.name for one in crd_versions.versions(old) if one.is_served
     }
     for one in definitions.compare_crds(old, new, examples=examples):
         is_checked = one.refuses_stored and one.version in shared and not is_converted

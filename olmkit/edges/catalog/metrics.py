@@ -69,6 +69,10 @@ class CatalogMetrics:
             ("protocol", "catalog"),
             registry=registry,
         )
+        self._declare_catalogs(registry)
+        self._digests: dict[str, str] = {}
+
+    def _declare_catalogs(self, registry: CollectorRegistry) -> None:
         self._info = Gauge(
             "olmkit_catalog_info",
             "The catalog that is served; digest names its content. The value is 1.",
@@ -93,7 +97,6 @@ class CatalogMetrics:
             ("catalog", "result"),
             registry=registry,
         )
-        self._digests: dict[str, str] = {}
 
     def of(self, catalog: str) -> CallMetrics:
         """Return the observer of the calls of one catalog; its series exist from then on."""

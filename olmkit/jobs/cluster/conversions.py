@@ -13,7 +13,7 @@ from typing import NamedTuple
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
-from olmkit.kube.crds.changes import definitions
+from olmkit.kube.crds.changes import crd_versions
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import kinds
 
@@ -58,12 +58,12 @@ def _without_schema(crd: Manifest) -> Manifest:
 
 
 async def _message(reader: ClusterObjects, crd: Manifest) -> str:
-    if not definitions.converts(crd):
+    if not crd_versions.converts(crd):
         return ""
     try:
         spec = kinds.spec(crd)
         group, kind = text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))
-        for version in definitions.versions(crd):
+        for version in crd_versions.versions(crd):
             if version.is_served:
                 resource = await reader.cluster.resource(f"{group}/{version.name}", kind)
                 await reader.cluster.list_page(resource, limit=1)

@@ -18,7 +18,7 @@ from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError, NotFound
-from olmkit.kube.crds.changes import definitions
+from olmkit.kube.crds.changes import crd_versions
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
@@ -124,7 +124,7 @@ def kind_of(crd: Manifest) -> tuple[str, str] | None:
 
 async def has_converter(reader: ClusterObjects, crd: Manifest) -> bool:
     """Return whether the conversion of a CRD, if it has one, can work eventually."""
-    return not definitions.converts(crd) or await has_service(reader, crd)
+    return not crd_versions.converts(crd) or await has_service(reader, crd)
 
 
 async def has_service(reader: ClusterObjects, crd: Manifest) -> bool:

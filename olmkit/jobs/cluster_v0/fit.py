@@ -21,7 +21,7 @@ from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import permissions
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
-from olmkit.kube.crds.changes import definitions
+from olmkit.kube.crds.changes import crd_versions
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import bundle_fit, kinds
 from olmkit.olm.bundle_fit import ClusterFacts
@@ -133,7 +133,7 @@ async def _instances(
     end = asyncio.get_running_loop().time() + Timeouts().believed
     for new in manifests:
         old = crds.get(objects.name(new))
-        if objects.kind(new) != kinds.CRD[1] or not old or definitions.converts(new):
+        if objects.kind(new) != kinds.CRD[1] or not old or crd_versions.converts(new):
             continue
         spec = kinds.spec(old)
         kind = text(mapping(spec.get("names")).get("kind"))

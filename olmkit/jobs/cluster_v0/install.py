@@ -227,23 +227,7 @@ async def _create_and_wait(
         await one_group.settle(reader, seen, created, report)
         if not (made.waits and cluster_wait.is_approval(found)):
             return False
-        has_approved = False
-        for waiting in cluster_wait.waiting_plans(seen)[-1:]:
-            names = kinds.plan_csvs(waiting)
-            if made.csv and made.csv not in names:
-                continue
-            if others := _of_neighbors(made, seen, names):
-                words = f"not approving {objects.name(waiting)}: it also installs {others}"
-                if words not in refused:
-                    report(words)
-                refused.add(words)
-                continue
-            manifests = await upgrade_plan.contents(reader, waiting)
-            await fit.require(reader, seen, manifests, is_whole=True)
-            report(f"approving {objects.name(waiting)}: {', '.join(names)}")
-            await cluster_wait.approve(reader, waiting)
-            has_approved = True
-        return has_approved
+        return await _approve(reader, made, seen, report, refused)
 
     found = await cluster_wait.wait_until_ready(
         reader,
@@ -264,6 +248,32 @@ async def _create_and_wait(
         message=f"the Subscription of `{request.package}` was deleted during the installation",
         hint="another client may have uninstalled the operator at the same time: install it again",
     )
+
+
+async def _approve(
+    reader: ClusterObjects, made: Plan, seen: ClusterState, report: Report, refused: set[str]
+) -> bool:
+    """Approve the newest waiting InstallPlan if it has the requested version and no neighbor's.
+
+    `refused` are the refusals that were reported. Returns whether a plan was approved.
+    """
+    has_approved = False
+    for waiting in cluster_wait.waiting_plans(seen)[-1:]:
+        names = kinds.plan_csvs(waiting)
+        if made.csv and made.csv not in names:
+            continue
+        if others := _of_neighbors(made, seen, names):
+            words = f"not approving {objects.name(waiting)}: it also installs {others}"
+            if words not in refused:
+                report(words)
+            refused.add(words)
+            continue
+        manifests = await upgrade_plan.contents(reader, waiting)
+        await fit.require(reader, seen, manifests, is_whole=True)
+        report(f"approving {objects.name(waiting)}: {', '.join(names)}")
+        await cluster_wait.approve(reader, waiting)
+        has_approved = True
+    return has_approved
 
 
 def _of_neighbors(made: Plan, seen: ClusterState, names: Sequence[str]) -> str:

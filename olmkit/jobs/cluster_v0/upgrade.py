@@ -7,7 +7,7 @@ replaced the old one. For a bundle, a catalog created by olmkit offers it as the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -97,21 +97,11 @@ async def upgrade(
     )
     before, hops = plan.before, list[str]()
 
-    def upgraded(found: Explanation) -> Upgraded:
-        return Upgraded(
-            package=plan.package,
-            before=before,
-            hops=tuple(hops),
-            explanation=found,
-            notes=plan.absent if plan.is_known else plan.notes,
-            is_known=plan.is_known,
-        )
-
     # An InstallPlan that waits may be for a later version than the requested one.
     while not upgrade_plan.is_goal(current := hops[-1] if hops else before, options.to):
         upcoming = await watch.next(current, expected=_next_hop(current, plan))
         if isinstance(upcoming, Explanation):
-            return upgraded(upcoming)
+            return _ended(plan, hops, upcoming)
         if not upcoming:
             break
         report(f"continuing to {upcoming}")
@@ -120,15 +110,26 @@ async def upgrade(
             reader, hop, report=report, timeouts=timeouts.rest(deadline), announce=announce
         )
         if not found.is_ready:
-            return upgraded(found)
+            return _ended(plan, hops, found)
         hops.append(upcoming)
     reached = hops[-1] if hops else before
     if options.to and not upgrade_plan.is_goal(reached, options.to):
         raise upgrade_plan.no_path_error(before, options.to, end=reached)
-    return upgraded(
-        await cluster_wait.wait_until_ready(
-            reader, plan.package, plan.namespace, report=report, timeouts=timeouts.rest(deadline)
-        )
+    found = await cluster_wait.wait_until_ready(
+        reader, plan.package, plan.namespace, report=report, timeouts=timeouts.rest(deadline)
+    )
+    return _ended(plan, hops, found)
+
+
+def _ended(plan: UpgradePlan, hops: Sequence[str], found: Explanation) -> Upgraded:
+    """Return the end of an upgrade after these hops."""
+    return Upgraded(
+        package=plan.package,
+        before=plan.before,
+        hops=tuple(hops),
+        explanation=found,
+        notes=plan.absent if plan.is_known else plan.notes,
+        is_known=plan.is_known,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.kube.crds.changes import definitions
+from olmkit.kube.crds.changes import crd_versions, definitions
 from olmkit.kube.crds.changes.definitions import CrdChange
 
 
@@ -84,13 +84,13 @@ def test_a_stored_version_that_the_old_crd_does_not_list_is_also_missing() -> No
     old = crd()
     old["status"] = {"storedVersions": ["v1alpha1", "v1"]}
 
-    assert definitions.removed_stored_versions(old, crd()) == ("v1alpha1",)
+    assert crd_versions.removed_stored_versions(old, crd()) == ("v1alpha1",)
     assert only(definitions.compare_crds(old, crd())).rule == "stored-version-removed"
 
 
 def test_without_a_status_the_storage_version_counts_as_stored() -> None:
-    assert definitions.stored_versions(crd()) == ("v1",)
-    assert definitions.removed_stored_versions(crd(), crd(version("v2", storage=True))) == ("v1",)
+    assert crd_versions.stored_versions(crd()) == ("v1",)
+    assert crd_versions.removed_stored_versions(crd(), crd(version("v2", storage=True))) == ("v1",)
 
 
 @pytest.mark.parametrize(
