@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from olmkit.base import findings
@@ -14,6 +14,10 @@ from olmkit.bundle.generation.supported_kinds import REPLACED_BY_OLM, SUPPORTED
 from olmkit.bundle.model import CERT_MANAGER_INJECTION, CustomResourceDefinition
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
+
+_OLM_MOUNTS = frozenset(
+    ("/tmp/k8s-webhook-server/serving-certs", "/apiserver.local.config/certificates")  # noqa: S108
+)
 
 
 def in_order(crds: Iterable[CustomResourceDefinition]) -> Iterator[CustomResourceDefinition]:
@@ -94,12 +98,18 @@ def _note_secrets(collection: CollectedObjects, note: Callable[[Diagnostic], Non
         if (one.gvk.group, one.kind) == ("cert-manager.io", "Certificate")
     }
     present = {one.name for one in collection.others if one.kind == "Secret"}
+    served = bool(collection.webhooks) or any(one.converts_by_webhook for one in collection.crds)
     for deployment in collection.deployments:
-        volumes = objects.sequence(objects.pod_spec(deployment.value).get("volumes"))
-        for index, volume in enumerate(volumes):
+        pod = objects.pod_spec(deployment.value)
+        paths = _mounts(pod)
+        for index, volume in enumerate(objects.sequence(pod.get("volumes"))):
             secret = objects.mapping(objects.mapping(volume).get("secret"))
             name = objects.text(secret.get("secretName"))
             if name not in left_out or name in present or secret.get("optional") is True:
+                continue
+            mounted = paths.get(objects.text(objects.mapping(volume).get("name")), set())
+            # OLM replaces these mounts, and the kubelet waits only for volumes with a mount.
+            if not mounted - (_OLM_MOUNTS if served else set()):
                 continue
             note(
                 findings.create(
@@ -110,6 +120,19 @@ def _note_secrets(collection: CollectedObjects, note: Callable[[Diagnostic], Non
                     at=deployment.at("spec", "template", "spec", "volumes", index),
                     subject=collect.subject(deployment),
                     hint="remove the patch that mounts it from the overlays below "
-                    "`config/manifests`; OLM itself mounts the certificates of webhooks",
+                    "`config/manifests`, such as `cert_metrics_manager_patch.yaml` of kubebuilder",
                 )
             )
+
+
+def _mounts(pod: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Return the mount paths of each volume of a pod."""
+    found: dict[str, set[str]] = {}
+    for key in ("containers", "initContainers"):
+        for container in objects.sequence(pod.get(key)):
+            for mount in objects.sequence(objects.mapping(container).get("volumeMounts")):
+                name, path = (
+                    objects.text(objects.mapping(mount).get(one)) for one in ("name", "mountPath")
+                )
+                found.setdefault(name, set()).add(path.rstrip("/"))
+    return found

@@ -206,7 +206,12 @@ def test_a_secret_that_only_a_left_out_certificate_creates_is_reported() -> None
     }
     secret: dict[str, Any] = {"secretName": "metrics-server-cert"}
     deployment = copy.deepcopy(DEPLOYMENT)
-    deployment["spec"]["template"]["spec"]["volumes"] = [{"name": "certs", "secret": secret}]
+    pod = deployment["spec"]["template"]["spec"]
+    pod["volumes"] = [{"name": "certs", "secret": secret}]
+    assert "PRJ122" not in rules(made(deployment, certificate)), "the kubelet does not mount it"
+    served = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - in the pod
+    mount = {"name": "certs", "mountPath": "/metrics-certs"}
+    pod["containers"][0]["volumeMounts"] = [mount]
     found = made(deployment, certificate).findings
     (one,) = (one for one in found if one.rule == "PRJ122")
     assert "mounts the Secret `metrics-server-cert`, which the Certificate `metrics-certs`" in (
@@ -215,6 +220,12 @@ def test_a_secret_that_only_a_left_out_certificate_creates_is_reported() -> None
     present = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "metrics-server-cert"}}
     assert "PRJ122" not in rules(made(deployment, certificate, present))
     assert "PRJ122" not in rules(made(deployment))
+    crd = copy.deepcopy(CRD)
+    crd["spec"]["conversion"] = {"strategy": "Webhook"}
+    assert "PRJ122" in rules(made(deployment, certificate, crd))
+    mount["mountPath"] = served
+    assert "PRJ122" not in rules(made(deployment, certificate, crd)), "OLM replaces the mount"
+    assert "PRJ122" in rules(made(deployment, certificate))
     secret["optional"] = True
     assert "PRJ122" not in rules(made(deployment, certificate))
 
