@@ -93,13 +93,15 @@ class ClusterState:
     def installed(self, subscription: Manifest) -> str:
         """Return the name of the CSV that a Subscription has installed; empty if there is none.
 
-        It is the CSV that OLM chose last, as soon as that exists; OLM may record it later.
+        It is the CSV that OLM chose last, as soon as that exists; OLM may record it later. OLM also
+        records a copy of the CSV of an operator that watches the namespace from elsewhere.
         """
         status = kinds.status(subscription)
         chosen = objects.text(status.get("currentCSV"))
         if chosen and self.csv(chosen) is not None:
             return chosen
-        return objects.text(status.get("installedCSV"))
+        recorded = objects.text(status.get("installedCSV"))
+        return "" if self.copy(recorded) is not None else recorded
 
     def csv(self, name: str) -> Manifest | None:
         """Return the CSV of that name in the namespace, but not a copied CSV."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from olmkit.olm import cluster_state
 from olmkit.olm.cluster_state import ClusterState
 
@@ -94,3 +96,15 @@ def test_a_saved_node_keeps_whether_it_is_ready() -> None:
         "allocatable": {"cpu": "2"},
         "conditions": conditions[1:],
     }
+
+
+@pytest.mark.parametrize("is_copy", [True, False])
+def test_a_copied_csv_is_not_installed_here(*, is_copy: bool) -> None:
+    """OLM records it in the Subscription all the same."""
+    labels = {"olm.copiedFrom": "elsewhere"} if is_copy else {}
+    csv = {"metadata": {"name": "cache.v1", "namespace": "apps", "labels": labels}}
+    status = {"currentCSV": "cache.v1", "installedCSV": "cache.v1"}
+    subscription = {"metadata": {"name": "cache", "namespace": "apps"}, "status": status}
+    seen = ClusterState(namespace="apps", subscriptions=(subscription,), csvs=(csv,))
+
+    assert seen.installed(subscription) == ("" if is_copy else "cache.v1")
