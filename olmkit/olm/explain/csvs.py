@@ -277,7 +277,7 @@ def _find_unmet_requirements(snapshot: ClusterState, csv: Manifest) -> Iterator[
         kind, name = text(one.get("kind")), text(one.get("name"))
         words = explanation.first_line(text(one.get("message")))
         if kind == "ServiceAccount":
-            yield _explain_service_account(csv, one, name, words)
+            yield _explain_service_account(snapshot, csv, one, name, words)
         elif kind == "CustomResourceDefinition":
             yield _explain_missing_crd(snapshot, csv, one)
         elif kind == "ClusterServiceVersion":
@@ -367,8 +367,24 @@ def _explain_missing_native_api(csv: Manifest, one: Mapping[str, Any]) -> Diagno
 
 
 def _explain_service_account(
-    csv: Manifest, one: Mapping[str, Any], name: str, words: str
+    snapshot: ClusterState, csv: Manifest, one: Mapping[str, Any], name: str, words: str
 ) -> Diagnosis:
+    replaced = text(kinds.spec(csv).get("replaces"))
+    if "owned by another ClusterServiceVersion" in words:
+        stopped = _explain_old_version(snapshot, csv)
+        if stopped is not None:
+            return stopped
+        is_replaced = bool(replaced) and snapshot.csv(replaced) is not None
+        owner = f"`{replaced}`, which OLM replaces" if is_replaced else "another operator"
+        return Diagnosis(
+            cause="service-account",
+            message=f"the service account `{name}` of `{objects.name(csv)}` belongs to {owner}",
+            hint=""
+            if is_replaced
+            else "let the operators of the namespace use service accounts of different names, or "
+            "install one of them in another namespace",
+            readiness=Readiness.WAITING if is_replaced else Readiness.STUCK,
+        )
     lacking = [
         explanation.first_line(text(rule.get("message")))
         for rule in sequence(one.get("dependents"))

@@ -270,6 +270,41 @@ def test_a_deployment_that_is_available_again_is_waited_for(
         assert found.readiness is Readiness.WAITING
 
 
+@pytest.mark.parametrize(
+    ("phase", "cause", "owner", "readiness"),
+    [
+        (
+            "Replacing",
+            "service-account",
+            "`cache` of `cache.v1.0.0` belongs to `cache.v0.9.0`, which OLM replaces",
+            Readiness.WAITING,
+        ),
+        ("", "service-account", "`cache` of `cache.v1.0.0` belongs to another", Readiness.STUCK),
+        ("Failed", "old-version-failed", "waits for `cache.v0.9.0`", Readiness.STUCK),
+    ],
+)
+def test_a_service_account_of_the_version_before_is_waited_for(
+    phase: str, cause: str, owner: str, readiness: Readiness
+) -> None:
+    pending = csv("Pending", replaces="cache.v0.9.0")
+    pending["status"]["requirementStatus"] = [
+        {
+            "kind": "ServiceAccount",
+            "name": "cache",
+            "status": "PresentNotSatisfied",
+            "message": "Service account is owned by another ClusterServiceVersion",
+        }
+    ]
+    old = {"metadata": {"name": "cache.v0.9.0", "namespace": "apps"}, "status": {"phase": phase}}
+    seen = ClusterState(namespace="apps", csvs=(old,) if phase else ())
+
+    found = csvs.explain_csv(seen, pending)
+
+    assert found is not None
+    assert (found.cause, found.readiness) == (cause, readiness)
+    assert owner in found.message
+
+
 @pytest.mark.parametrize("role", ["owned", "required"])
 def test_a_crd_that_is_not_served_yet_is_waited_for(role: str) -> None:
     pending = csv("Pending", customresourcedefinitions={role: [{"name": "a"}]})
