@@ -49,7 +49,7 @@ class OwnedApi:
 
 
 def describe_apis(
-    sources: Sources, wanted: Mapping[GVK, Location | None], findings: Findings
+    sources: Sources, requested: Mapping[GVK, Location | None], findings: Findings
 ) -> tuple[OwnedApi, ...]:
     """Return the descriptions of the wanted APIs in the sources; the others get a finding.
 
@@ -57,7 +57,7 @@ def describe_apis(
     """
     every = manifests.versions(sources, Findings())
     found = []
-    for key, at in wanted.items():
+    for key, at in requested.items():
         versions = every.get(KindKey(key.group, key.kind), ())
         version = next((version for version in versions if version.name == key.version), None)
         if version is None:

@@ -130,15 +130,15 @@ class Changes:
         )
 
 
-def diff(wanted: Tree, found: Tree, *, stale: frozenset[str] = frozenset()) -> Changes:
-    """Return the changes that turn `found` into `wanted`.
+def diff(desired: Tree, found: Tree, *, stale: frozenset[str] = frozenset()) -> Changes:
+    """Return the changes that turn `found` into `desired`.
 
     Other existing files are kept, except those in `stale`: only files that olmkit wrote are
     removed, and the caller knows them. A different mode alone counts only if the owner's executable
     bit differs.
     """
     items: list[Change] = []
-    for path, file in wanted.items():
+    for path, file in desired.items():
         old = found.get(path)
         if old is None:
             items.append(Change(ChangeKind.CREATE, path, file, None))
@@ -147,6 +147,6 @@ def diff(wanted: Tree, found: Tree, *, stale: frozenset[str] = frozenset()) -> C
     items.extend(
         Change(ChangeKind.REMOVE, path, None, found[path])
         for path in stale
-        if path in found and path not in wanted
+        if path in found and path not in desired
     )
     return Changes(tuple(sorted(items, key=lambda change: change.path)))

@@ -99,10 +99,10 @@ class BundleRow:
     deprecation: str = ""
 
 
-def packages(catalog: Catalog, name: str = "", wanted: Filter = ALL) -> Iterator[PackageRow]:
+def packages(catalog: Catalog, name: str = "", filter_: Filter = ALL) -> Iterator[PackageRow]:
     """Yield each package, by name; only the one with `name` if it is given."""
-    for package in wanted.packages_of(catalog, name):
-        if wanted.deprecated and package.deprecation is None:
+    for package in filter_.packages_of(catalog, name):
+        if filter_.deprecated and package.deprecation is None:
             continue
         channel = package.channels.get(package.default_channel)
         head = graph.head(channel) if channel else None
@@ -116,11 +116,11 @@ def packages(catalog: Catalog, name: str = "", wanted: Filter = ALL) -> Iterator
         )
 
 
-def channels(catalog: Catalog, package: str = "", wanted: Filter = ALL) -> Iterator[ChannelRow]:
+def channels(catalog: Catalog, package: str = "", filter_: Filter = ALL) -> Iterator[ChannelRow]:
     """Yield each channel, by package and name."""
-    for found in wanted.packages_of(catalog, package):
-        for channel in wanted.channels_of(found):
-            if wanted.deprecated and channel.deprecation is None:
+    for found in filter_.packages_of(catalog, package):
+        for channel in filter_.channels_of(found):
+            if filter_.deprecated and channel.deprecation is None:
                 continue
             head = graph.head(channel)
             yield ChannelRow(
@@ -134,15 +134,15 @@ def channels(catalog: Catalog, package: str = "", wanted: Filter = ALL) -> Itera
 
 
 def bundles(
-    catalog: Catalog, package: str = "", wanted: Filter = ALL, *, by_version: bool = False
+    catalog: Catalog, package: str = "", filter_: Filter = ALL, *, by_version: bool = False
 ) -> Iterator[BundleRow]:
     """Return all entries by package, channel and bundle, or with the newest version first."""
-    for found in wanted.packages_of(catalog, package):
-        for channel in wanted.channels_of(found):
+    for found in filter_.packages_of(catalog, package):
+        for channel in filter_.channels_of(found):
             head = graph.head(channel)
             for entry in _sort_entries(channel, by_version=by_version):
                 bundle = entry.bundle
-                if wanted.has(entry, head):
+                if filter_.has(entry, head):
                     yield BundleRow(
                         package=found.name,
                         channel=channel.name,

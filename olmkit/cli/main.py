@@ -223,10 +223,10 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _print_error(words: str) -> None:
+def _print_error(message: str) -> None:
     """Print an error to stderr; if that fails, there is only the exit code."""
     with contextlib.suppress(OSError):
-        sys.stderr.write(words + "\n")
+        sys.stderr.write(message + "\n")
 
 
 def _disk_error(error: OSError) -> OlmkitError:

@@ -54,10 +54,10 @@ class Workspace:
             found |= {path.relative_to(self.folder).as_posix() for path in disk.files_of(place)}
         yield from sorted(found)
 
-    def present(self, wanted: Iterable[str]) -> Tree:
+    def present(self, paths: Iterable[str]) -> Tree:
         """Return the existing files at these paths."""
         files: dict[str, File] = {}
-        for path in wanted:
+        for path in paths:
             place = self.folder / path
             if path in self.pending:
                 files[path] = self.pending[path]

@@ -144,9 +144,9 @@ class _Drawing:
             self._style.append(data)
 
 
-def _attributes(given: Mapping[str, str]) -> list[tuple[str, str]]:
+def _attributes(values: Mapping[str, str]) -> list[tuple[str, str]]:
     kept = []
-    for name, value in given.items():
+    for name, value in values.items():
         local = name.rpartition(" ")[2]
         if not _ATTRIBUTE.fullmatch(local) or local.lower().startswith("on"):
             continue

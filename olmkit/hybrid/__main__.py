@@ -7,15 +7,15 @@ import sys
 from olmkit.hybrid import process
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the operator of this kind; return the exit code."""
     # `run` is the command of the programs in the original images.
-    rest = words[2:] if words[1:2] == ["run"] else words[1:]
-    if words[:1] == ["helm"]:
+    rest = arguments[2:] if arguments[1:2] == ["run"] else arguments[1:]
+    if arguments[:1] == ["helm"]:
         from olmkit.hybrid.helm import program as helm_program
 
         return process.main(helm_program.PROGRAM, rest)
-    if words[:1] == ["ansible"]:
+    if arguments[:1] == ["ansible"]:
         from olmkit.hybrid.ansible import program as ansible_program
 
         return process.main(ansible_program.PROGRAM, rest)

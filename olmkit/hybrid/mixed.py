@@ -27,7 +27,7 @@ from olmkit.runtime.process import Operator
 
 def main(
     operator: Operator,
-    words: Sequence[str] | None = None,
+    arguments: Sequence[str] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> int:
     """Run the operator with the kinds of its `watches.yaml`; the exit code.
@@ -43,7 +43,7 @@ def main(
         describe=build_operator,
         around=operator,
     )
-    return process.main(program, sys.argv[1:] if words is None else words, environment)
+    return process.main(program, sys.argv[1:] if arguments is None else arguments, environment)
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -51,16 +51,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     ansible_program.add_flags(parser)
 
 
-async def build_operator(given: Flags, environment: Mapping[str, str], home: Path) -> MixedOperator:
-    listed = process.read_watches(watches.read, given.own.watches_file, environment)
+async def build_operator(flags: Flags, environment: Mapping[str, str], home: Path) -> MixedOperator:
+    listed = process.read_watches(watches.read, flags.own.watches_file, environment)
     charts = [one for one in listed if isinstance(one, HelmWatch)]
     others = [one for one in listed if isinstance(one, AnsibleWatch)]
     parts: list[Described] = []
     # What no entry needs need not be installed.
     if charts:
-        parts.append(await helm_program.build_operator(charts, given, environment, home))
+        parts.append(await helm_program.build_operator(charts, flags, environment, home))
     if others:
-        parts.append(await ansible_program.build_operator(others, given, environment, home))
+        parts.append(await ansible_program.build_operator(others, flags, environment, home))
     return MixedOperator(tuple(parts))
 
 

@@ -88,7 +88,7 @@ class Program:
 
 
 def main(
-    program: Program, words: Sequence[str], environment: Mapping[str, str] | None = None
+    program: Program, arguments: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> int:
     """Run the operator, or reconcile once with `--once`; return the exit code.
 
@@ -96,7 +96,7 @@ def main(
     the flags or in `watches.yaml`, or without the program that runs the entries.
     """
     found = dict(os.environ if environment is None else environment)
-    given = parse_flags(program, words)
+    given = parse_flags(program, arguments)
     with paths.operator_folder() as home:
         try:
             if given.own.check and not given.own.once:
@@ -115,20 +115,20 @@ def main(
         if program.around is None:
             operator = replace(operator, lock=given.own.leader_election_id)
         try:
-            return process.main(operator, words, found)
+            return process.main(operator, arguments, found)
         finally:
             described.close()
 
 
 async def _described(
-    program: Program, given: Flags, environment: Mapping[str, str], home: Path
+    program: Program, flags: Flags, environment: Mapping[str, str], home: Path
 ) -> Described:
-    return await program.describe(given, environment, home)
+    return await program.describe(flags, environment, home)
 
 
-def parse_flags(program: Program, words: Sequence[str]) -> Flags:
+def parse_flags(program: Program, arguments: Sequence[str]) -> Flags:
     """Return the flags of a command line, including those of the original operators."""
-    return process.parse_flags(_operator(program, _none), words)
+    return process.parse_flags(_operator(program, _none), arguments)
 
 
 def _operator(program: Program, add: Callable[[Manager], None]) -> Operator:
@@ -232,12 +232,12 @@ def _adder(program: Program) -> Callable[[argparse.ArgumentParser], None]:
 
 
 async def _once(
-    program: Program, operator: Described, given: Flags, environment: Mapping[str, str]
+    program: Program, operator: Described, flags: Flags, environment: Mapping[str, str]
 ) -> int:
     """Check all objects one by one; return exit code 0 only if none differs or failed."""
     # The result is on standard output; at the default level, only warnings are added to it.
-    process.log_as(replace(given, log_level="warning") if given.log_level == "info" else given)
-    files = [given.kubeconfig] if given.kubeconfig else []
+    process.log_as(replace(flags, log_level="warning") if flags.log_level == "info" else flags)
+    files = [flags.kubeconfig] if flags.kubeconfig else []
     config = kubeconfig.load(paths=files, environment=environment)
     code = 0
     agent = process.user_agent(program.name)
@@ -248,7 +248,7 @@ async def _once(
             for request in await _requests(cluster, client, gvk, environment):
                 lines: list[str] = []
                 try:
-                    if given.own.check:
+                    if flags.own.check:
                         lines = await reconciler.differences(request)
                     else:
                         await reconciler.reconcile(request)

@@ -62,7 +62,7 @@ class LayeredFiles:
 
     def __init__(
         self,
-        wanted: Iterable[str] = ("",),
+        folders: Iterable[str] = ("",),
         limits: Limits | None = None,
         *,
         budget: ReadBudget | None = None,
@@ -71,7 +71,7 @@ class LayeredFiles:
         self._also = frozenset(also)
         self._lacking: set[str] = set()
         self._open: set[str] = set()
-        self._wanted = tuple(folder.strip("/") for folder in wanted)
+        self._wanted = tuple(folder.strip("/") for folder in folders)
         self._budget = budget or ReadBudget(limits)
         self._limits = self._budget.limits
         self._layer = 0

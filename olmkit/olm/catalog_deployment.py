@@ -200,16 +200,16 @@ class CatalogContainer:
         return {f"OLMKIT_SERVE_{name}": value for name, value in found.items()}
 
 
-def served_objects(wanted: CatalogDeployment) -> tuple[Manifest, ...]:
+def served_objects(settings: CatalogDeployment) -> tuple[Manifest, ...]:
     """Return all objects for OLM v0, in the order in which they are applied."""
-    scaled = (_autoscaler(wanted),) if wanted.max_replicas > wanted.replicas else ()
+    scaled = (_autoscaler(settings),) if settings.max_replicas > settings.replicas else ()
     return (
-        _network_policy(wanted),
-        _service(wanted),
-        _disruption_budget(wanted),
-        _deployment(wanted),
+        _network_policy(settings),
+        _service(settings),
+        _disruption_budget(settings),
+        _deployment(settings),
         *scaled,
-        *(_catalog_source(wanted, one) for one in wanted.containers),
+        *(_catalog_source(settings, one) for one in settings.containers),
     )
 
 
@@ -237,78 +237,78 @@ def cluster_catalog(name: str, image: str, *, priority: int = 0, poll_minutes: i
     }
 
 
-def _metadata(wanted: CatalogDeployment) -> dict[str, Any]:
+def _metadata(settings: CatalogDeployment) -> dict[str, Any]:
     return {
-        "name": wanted.name,
-        "namespace": wanted.namespace,
-        "labels": {**OURS, **wanted.labels},
+        "name": settings.name,
+        "namespace": settings.namespace,
+        "labels": {**OURS, **settings.labels},
     }
 
 
-def _network_policy(wanted: CatalogDeployment) -> Manifest:
+def _network_policy(settings: CatalogDeployment) -> Manifest:
     """Return a policy like OLM's for its catalog pods: ingress to the ports, no egress."""
-    ports = [port.number for one in wanted.containers for port in one.ports]
+    ports = [port.number for one in settings.containers for port in one.ports]
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": _metadata(wanted),
+        "metadata": _metadata(settings),
         "spec": {
-            "podSelector": {"matchLabels": wanted.labels},
+            "podSelector": {"matchLabels": settings.labels},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": [{"ports": [{"protocol": "TCP", "port": port} for port in ports]}],
         },
     }
 
 
-def _service(wanted: CatalogDeployment) -> Manifest:
+def _service(settings: CatalogDeployment) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _metadata(wanted),
+        "metadata": _metadata(settings),
         "spec": {
-            "selector": wanted.labels,
-            "ports": [port.service_port for one in wanted.containers for port in one.ports],
+            "selector": settings.labels,
+            "ports": [port.service_port for one in settings.containers for port in one.ports],
         },
     }
 
 
-def _disruption_budget(wanted: CatalogDeployment) -> Manifest:
+def _disruption_budget(settings: CatalogDeployment) -> Manifest:
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": _metadata(wanted),
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": wanted.labels}},
+        "metadata": _metadata(settings),
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": settings.labels}},
     }
 
 
-def _deployment(wanted: CatalogDeployment) -> Manifest:
+def _deployment(settings: CatalogDeployment) -> Manifest:
     # With an autoscaler, the autoscaler sets the number: a value here would undo its work.
-    fixed = {} if wanted.max_replicas > wanted.replicas else {"replicas": wanted.replicas}
+    fixed = {} if settings.max_replicas > settings.replicas else {"replicas": settings.replicas}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _metadata(wanted),
+        "metadata": _metadata(settings),
         "spec": {
             **fixed,
-            "selector": {"matchLabels": wanted.labels},
+            "selector": {"matchLabels": settings.labels},
             "strategy": {
                 "type": "RollingUpdate",
                 "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1},
             },
             "template": {
-                "metadata": {"labels": {MANAGED_BY: OURS[MANAGED_BY], **wanted.labels}},
-                "spec": _pod(wanted),
+                "metadata": {"labels": {MANAGED_BY: OURS[MANAGED_BY], **settings.labels}},
+                "spec": _pod(settings),
             },
         },
     }
 
 
-def _pod(wanted: CatalogDeployment) -> dict[str, Any]:
+def _pod(settings: CatalogDeployment) -> dict[str, Any]:
     more: dict[str, Any] = {}
-    if wanted.secrets:
-        more["imagePullSecrets"] = [{"name": name} for name in wanted.secrets]
-    if wanted.tls_secret:
-        more["volumes"] = [{"name": "tls", "secret": {"secretName": wanted.tls_secret}}]
+    if settings.secrets:
+        more["imagePullSecrets"] = [{"name": name} for name in settings.secrets]
+    if settings.tls_secret:
+        more["volumes"] = [{"name": "tls", "secret": {"secretName": settings.tls_secret}}]
     return {
         **more,
         "automountServiceAccountToken": False,
@@ -321,23 +321,23 @@ def _pod(wanted: CatalogDeployment) -> dict[str, Any]:
                 "maxSkew": 1,
                 "topologyKey": "kubernetes.io/hostname",
                 "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": wanted.labels},
+                "labelSelector": {"matchLabels": settings.labels},
             }
         ],
-        "terminationGracePeriodSeconds": 30 + wanted.drain,
-        "containers": [_container(wanted, one) for one in wanted.containers],
+        "terminationGracePeriodSeconds": 30 + settings.drain,
+        "containers": [_container(settings, one) for one in settings.containers],
     }
 
 
-def _container(wanted: CatalogDeployment, one: CatalogContainer) -> dict[str, Any]:
+def _container(settings: CatalogDeployment, one: CatalogContainer) -> dict[str, Any]:
     probe = {"grpc": {"port": one.grpc_port}, "periodSeconds": _PERIOD, "timeoutSeconds": 5}
     more: dict[str, Any] = {}
     if one.variables:
         more["env"] = [{"name": name, "value": value} for name, value in one.variables.items()]
-    if wanted.tls_secret:
+    if settings.tls_secret:
         more["volumeMounts"] = [{"name": "tls", "mountPath": _TLS_FOLDER, "readOnly": True}]
-    if wanted.drain:
-        more["lifecycle"] = {"preStop": {"sleep": {"seconds": wanted.drain}}}
+    if settings.drain:
+        more["lifecycle"] = {"preStop": {"sleep": {"seconds": settings.drain}}}
     return {
         "name": "registry-server" if one.number == 0 else f"registry-server-{one.number}",
         "image": one.image,
@@ -350,7 +350,7 @@ def _container(wanted: CatalogDeployment, one: CatalogContainer) -> dict[str, An
         "readinessProbe": probe,
         "livenessProbe": probe,
         **more,
-        "resources": {"requests": {"cpu": wanted.cpu, "memory": wanted.memory}},
+        "resources": {"requests": {"cpu": settings.cpu, "memory": settings.memory}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
@@ -359,15 +359,19 @@ def _container(wanted: CatalogDeployment, one: CatalogContainer) -> dict[str, An
     }
 
 
-def _autoscaler(wanted: CatalogDeployment) -> Manifest:
+def _autoscaler(settings: CatalogDeployment) -> Manifest:
     return {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
-        "metadata": _metadata(wanted),
+        "metadata": _metadata(settings),
         "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": wanted.name},
-            "minReplicas": wanted.replicas,
-            "maxReplicas": wanted.max_replicas,
+            "scaleTargetRef": {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "name": settings.name,
+            },
+            "minReplicas": settings.replicas,
+            "maxReplicas": settings.max_replicas,
             "metrics": [
                 {
                     "type": "Resource",
@@ -381,17 +385,17 @@ def _autoscaler(wanted: CatalogDeployment) -> Manifest:
     }
 
 
-def _catalog_source(wanted: CatalogDeployment, one: CatalogContainer) -> Manifest:
+def _catalog_source(settings: CatalogDeployment, one: CatalogContainer) -> Manifest:
     spec: dict[str, Any] = {
         "sourceType": "grpc",
         "address": one.address,
-        "displayName": (wanted.display_name if one.number == 0 else "") or one.name,
+        "displayName": (settings.display_name if one.number == 0 else "") or one.name,
     }
-    if wanted.priority:
-        spec["priority"] = wanted.priority
+    if settings.priority:
+        spec["priority"] = settings.priority
     return {
         "apiVersion": kinds.V1ALPHA1,
         "kind": "CatalogSource",
-        "metadata": {**_metadata(wanted), "name": one.name},
+        "metadata": {**_metadata(settings), "name": one.name},
         "spec": spec,
     }

@@ -58,9 +58,9 @@ class Mode:
     namespaces: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, words: str) -> Mode:
+    def parse(cls, text: str) -> Mode:
         """Parse `AllNamespaces`, `OwnNamespace`, `SingleNamespace=a` or `MultiNamespace=a,b`."""
-        type_, _, listed = words.partition("=")
+        type_, _, listed = text.partition("=")
         places = tuple(name for name in listed.split(",") if name)
         if type_ not in INSTALL_MODES:
             known = ", ".join(f"`{mode}`" for mode in INSTALL_MODES)
@@ -69,7 +69,7 @@ class Mode:
         if (needs == 2 and len(places) < 2) or (needs < 2 and len(places) != needs):
             example = {1: f"`{type_}=apps`", 2: f"`{type_}=apps,tests`"}.get(needs, f"`{type_}`")
             raise ConfigurationError(
-                f"the install mode `{words}` names the wrong number of namespaces",
+                f"the install mode `{text}` names the wrong number of namespaces",
                 hint=f"write {example}",
             )
         for name in places:
@@ -279,21 +279,21 @@ def is_ours(manifest: Manifest) -> bool:
     return objects.labels_of(manifest).get(MANAGED_BY) == "olmkit"
 
 
-def choose_mode(supported: Sequence[str], namespace: str, wanted: Mode | None) -> Mode:
+def choose_mode(supported: Sequence[str], namespace: str, requested: Mode | None) -> Mode:
     """Return the requested install mode, else the widest supported one.
 
     `supported` is empty if the bundle is unknown. Raises `InputError` if the bundle does not
     support the mode, or if the mode needs names of namespaces.
     """
-    if wanted is not None:
-        needed = kinds.required_modes(wanted.targets(namespace) or ("",), namespace)
+    if requested is not None:
+        needed = kinds.required_modes(requested.targets(namespace) or ("",), namespace)
         lacking = [mode for mode in needed if supported and mode not in supported]
         if lacking:
             raise InputError(
                 f"the bundle does not support the install mode `{lacking[0]}`",
                 hint=f"it supports {', '.join(f'`{mode}`' for mode in supported)}",
             )
-        return wanted
+        return requested
     if not supported or "AllNamespaces" in supported:
         return Mode(type="AllNamespaces")
     if "OwnNamespace" in supported:
@@ -305,15 +305,15 @@ def choose_mode(supported: Sequence[str], namespace: str, wanted: Mode | None) -
     )
 
 
-def check_group(group: Manifest, supported: Sequence[str], wanted: Mode | None) -> None:
+def check_group(group: Manifest, supported: Sequence[str], requested: Mode | None) -> None:
     """Raise `InputError` if the existing OperatorGroup does not allow the request."""
     place = objects.namespace(group)
     targets = kinds.target_namespaces(group)
-    if wanted is not None and sorted(wanted.targets(place) or ("",)) != sorted(targets):
+    if requested is not None and sorted(requested.targets(place) or ("",)) != sorted(targets):
         watched = "all namespaces" if targets == ("",) else ", ".join(targets)
         raise InputError(
             f"namespace `{place}` has the OperatorGroup `{objects.name(group)}`, which watches "
-            f"{watched}, not what `{wanted}` says",
+            f"{watched}, not what `{requested}` says",
             hint="change it, or use another namespace: a namespace has one OperatorGroup",
         )
     lacking = [mode for mode in kinds.required_modes(targets, place) if mode not in supported]

@@ -184,11 +184,12 @@ def _values_file(values: Mapping[str, Any]) -> bytes:
     return b"".join(lines)
 
 
-def _version(wanted: str, tag: str) -> str:
-    version = wanted.removeprefix("v")
-    if wanted and Version.read(version) is None:
+def _version(requested: str, tag: str) -> str:
+    version = requested.removeprefix("v")
+    if requested and Version.read(version) is None:
         raise ConfigurationError(
-            f"`{wanted}` is not a version of a chart", hint="pass a semantic version, such as 0.1.0"
+            f"`{requested}` is not a version of a chart",
+            hint="pass a semantic version, such as 0.1.0",
         )
     tagged = tag.removeprefix("v")
     return version or (tagged if Version.read(tagged) is not None else _FIRST_VERSION)

@@ -139,17 +139,17 @@ def required_packages(pyproject: bytes | None) -> tuple[str, ...]:
     return _texts(_table(value, "project").get("dependencies"))
 
 
-def python_version(base: Image, asked: str = "") -> str:
+def python_version(base: Image, requested: str = "") -> str:
     """Return the Python version of the base, such as `3.13`, as requested or declared.
 
     Raises `ConfigurationError` if it is neither requested nor declared.
     """
-    said = asked or _environment(base).get("PYTHON_VERSION", "")
+    said = requested or _environment(base).get("PYTHON_VERSION", "")
     match = _VERSION.match(said)
     if match is None:
-        if asked:
+        if requested:
             raise ConfigurationError(
-                f"`{asked}` is not a version of Python", hint="write it as `3.13`"
+                f"`{requested}` is not a version of Python", hint="write it as `3.13`"
             )
         raise ConfigurationError(
             "the base image does not declare a Python version",

@@ -137,11 +137,11 @@ def _expand(word: str, variables: dict[str, str]) -> str:
     return word
 
 
-def _settings(words: list[str]) -> dict[str, Any]:
+def _settings(arguments: list[str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     sources: list[str] = []
     outputs: dict[bool, str] = {}
-    for word in words:
+    for word in arguments:
         if word.startswith("paths="):
             sources += _PATHS.split(word.removeprefix("paths=").strip("{}"))
             continue
@@ -177,12 +177,12 @@ def _output(rule: str, generator: str) -> str:
     return folder.removeprefix("./").rstrip("/")
 
 
-def _find_ignored(words: list[str]) -> Iterator[IgnoredOption]:
+def _find_ignored(arguments: list[str]) -> Iterator[IgnoredOption]:
     """Return options that controller-gen does not have, or that olmkit does not support."""
     import difflib
 
-    called = {word.partition(":")[0] for word in words}
-    for word in words:
+    called = {word.partition(":")[0] for word in arguments}
+    for word in arguments:
         generator, colon, options = word.partition(":")
         if generator == "output":
             yield from _find_ignored_output(word, options, called)

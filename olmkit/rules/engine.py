@@ -333,7 +333,7 @@ def profile(name: str) -> Profile:
 
 
 def choose(
-    wanted: Profile,
+    profile: Profile,
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -346,7 +346,7 @@ def choose(
     means the suite.
     """
     # A named rule may be in any module; a profile needs only the modules of its suites.
-    _load(subject, None if select or ignore else wanted.suites)
+    _load(subject, None if select or ignore else profile.suites)
     everything = _loaded_rules(subject)
     if select:
         picked = _match(select, everything)
@@ -354,7 +354,7 @@ def choose(
         picked = {
             entry.code
             for entry in everything
-            if entry.suites & wanted.suites and entry.code not in wanted.off
+            if entry.suites & profile.suites and entry.code not in profile.off
         }
     picked -= _match(ignore, everything)
     return tuple(entry for entry in everything if entry.code in picked)
@@ -362,7 +362,7 @@ def choose(
 
 def choose_for(
     subjects: Sequence[str],
-    wanted: Profile,
+    profile: Profile,
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -382,7 +382,7 @@ def choose_for(
             and (
                 rule.code in picked
                 if select
-                else rule.suites & wanted.suites and rule.code not in wanted.off
+                else rule.suites & profile.suites and rule.code not in profile.off
             )
         )
         for subject in subjects

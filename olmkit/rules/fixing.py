@@ -44,19 +44,19 @@ def apply_fixes(tree: Tree, root: str, judge: Judge) -> FixedFiles:
 
 
 def _apply(
-    tree: Tree, root: str, wanted: Sequence[Fix], found: Sequence[Diagnostic], judge: Judge
+    tree: Tree, root: str, fixes: Sequence[Fix], found: Sequence[Diagnostic], judge: Judge
 ) -> tuple[Tree, Sequence[Diagnostic], int] | None:
-    """Return the next state; None if no fix of `wanted` is allowed or changes anything."""
-    step = _with(tree, root, wanted)
+    """Return the next state; None if no fix is allowed or changes anything."""
+    step = _with(tree, root, fixes)
     if step is not None:
         after = judge(step)
         if not _errors(after) - _errors(found):
-            return step, after, len(wanted)
+            return step, after, len(fixes)
     current: Tree | None = None
     last = found
     done = 0
     # Later places first, so that earlier ones do not move.
-    for fix in sorted(wanted, key=lambda one: (one.at.path, one.at.line or 0), reverse=True)[
+    for fix in sorted(fixes, key=lambda one: (one.at.path, one.at.line or 0), reverse=True)[
         :_MAX_SINGLE
     ]:
         step = _with(current or tree, root, [fix])

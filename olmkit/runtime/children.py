@@ -128,7 +128,7 @@ class Children:
     async def apply(
         self,
         owner: Manifest | Kind | ModelKind,
-        wanted: Iterable[Manifest | Kind | ModelKind],
+        desired: Iterable[Manifest | Kind | ModelKind],
     ) -> Family:
         """Apply the children of one owner; errors are in the result and do not stop the others.
 
@@ -136,10 +136,10 @@ class Children:
         namespace, the namespace of its owner. Children are removed after all others were applied.
         Raises `ValueError` for a child that the owner cannot own.
         """
-        if isinstance(wanted, Mapping):
+        if isinstance(desired, Mapping):
             raise TypeError("the children are a list of objects, not one object")
         parent = typed.manifest_of(owner)
-        made = [await self._child(parent, typed.manifest_of(one)) for one in wanted]
+        made = [await self._child(parent, typed.manifest_of(one)) for one in desired]
         if self._removes and all(one.error is None for one in made):
             kept = {(one.gvk, one.key) for one in made}
             made += [one async for one in self._remove_unwanted(parent, kept)]
@@ -184,33 +184,33 @@ class Children:
         )
 
     async def _apply_child(
-        self, found: Manifest | None, wanted: Manifest
+        self, found: Manifest | None, desired: Manifest
     ) -> tuple[Manifest, Sequence[Cause]]:
         """Apply without force first, so that conflicts can be reported."""
-        if found is not None and _digest(found) == _digest(wanted):
-            await self._realign(found, wanted)  # another manager changed it
+        if found is not None and _digest(found) == _digest(desired):
+            await self._realign(found, desired)  # another manager changed it
         try:
-            return await self._client.apply(wanted, force=False), ()
+            return await self._client.apply(desired, force=False), ()
         except Invalid:
-            if found is None or not await self._realign(found, wanted):
+            if found is None or not await self._realign(found, desired):
                 raise
-            return await self._client.apply(wanted, force=self._force), ()
+            return await self._client.apply(desired, force=self._force), ()
         except Conflict as error:
             if not self._force or not error.causes:
                 raise
             _LOG.warning(
                 "fields that another manager changed are taken back",
                 extra={
-                    "kind": objects.kind(wanted),
-                    "child": str(_key(wanted)),
+                    "kind": objects.kind(desired),
+                    "child": str(_key(desired)),
                     "conflicts": "; ".join(f"{one.field}: {one.message}" for one in error.causes),
                 },
             )
-            return await self._client.apply(wanted, force=True), error.causes
+            return await self._client.apply(desired, force=True), error.causes
 
-    async def _realign(self, found: Manifest, wanted: Manifest) -> bool:
+    async def _realign(self, found: Manifest, desired: Manifest) -> bool:
         """Change the numbers of ports that differ; return whether any did."""
-        aligned = coverage.realign_ports(found, wanted)
+        aligned = coverage.realign_ports(found, desired)
         if changes.same(aligned, found):
             return False
         await self._client.patch(found, aligned, locked=True)
@@ -224,22 +224,22 @@ class Children:
             found = None
         return found if found is not None else await self._client.direct.get(gvk, key)
 
-    def _is_unchanged(self, found: Manifest, wanted: Manifest) -> bool:
-        digest = _digest(wanted)
+    def _is_unchanged(self, found: Manifest, desired: Manifest) -> bool:
+        digest = _digest(desired)
         if _digest(found) != digest:
             return False
-        known, normal = self._normal.get((objects.gvk(wanted), _key(wanted)), ("", None))
-        return coverage.covers(found, wanted) or (
-            known == digest and changes.same(coverage.project(found, wanted), normal)
+        known, normal = self._normal.get((objects.gvk(desired), _key(desired)), ("", None))
+        return coverage.covers(found, desired) or (
+            known == digest and changes.same(coverage.project(found, desired), normal)
         )
 
-    def _remember(self, wanted: Manifest, made: Manifest) -> None:
+    def _remember(self, desired: Manifest, applied: Manifest) -> None:
         """Remember the values that the server stores in a different form than they were applied."""
-        key = (objects.gvk(wanted), _key(wanted))
+        key = (objects.gvk(desired), _key(desired))
         self._normal.pop(key, None)
-        normal = coverage.project(made, wanted)
-        if not changes.same(normal, wanted):
-            self._normal[key] = (_digest(wanted), normal)
+        normal = coverage.project(applied, desired)
+        if not changes.same(normal, desired):
+            self._normal[key] = (_digest(desired), normal)
         while len(self._normal) > _REMEMBERED:
             self._normal.popitem(last=False)
 

@@ -65,7 +65,7 @@ class Flags:
 
 
 def parse(
-    words: Sequence[str],
+    arguments: Sequence[str],
     *,
     name: str,
     description: str = "",
@@ -78,7 +78,7 @@ def parse(
     `--help`.
     """
     parser = _parser(name, description, workers, add)
-    given = parser.parse_args(_as_in_go(words, parser))
+    given = parser.parse_args(_as_in_go(arguments, parser))
     is_developed = given.zap_devel
     return Flags(
         kubeconfig=given.kubeconfig,
@@ -144,8 +144,8 @@ def _parser(
 def _add_server_flags(parser: argparse.ArgumentParser) -> None:
     """Add the addresses of probes, metrics, debugging and webhooks, and their certificates."""
 
-    def address(flag: str, default: str, words: str, *old: str) -> None:
-        parser.add_argument(flag, *old, default=default, metavar="HOST:PORT", help=words)
+    def address(flag: str, default: str, text: str, *old: str) -> None:
+        parser.add_argument(flag, *old, default=default, metavar="HOST:PORT", help=text)
 
     def files(prefix: str, words: str) -> None:
         for flag, default, metavar, text in (
@@ -191,7 +191,7 @@ def _add_leader_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_switch(
-    parser: argparse.ArgumentParser, flag: str, words: str, *old: str, default: bool = False
+    parser: argparse.ArgumentParser, flag: str, help_text: str, *old: str, default: bool = False
 ) -> None:
     """Add a boolean flag; without a value, it means true."""
     parser.add_argument(
@@ -202,12 +202,14 @@ def _add_switch(
         const=True,
         default=default,
         metavar="BOOL",
-        help=words,
+        help=help_text,
     )
 
 
-def _add_seconds(parser: argparse.ArgumentParser, flag: str, default: float, words: str) -> None:
-    parser.add_argument(flag, type=_seconds, default=default, metavar="SECONDS", help=words)
+def _add_seconds(
+    parser: argparse.ArgumentParser, flag: str, default: float, help_text: str
+) -> None:
+    parser.add_argument(flag, type=_seconds, default=default, metavar="SECONDS", help=help_text)
 
 
 def _add_log_flags(parser: argparse.ArgumentParser) -> None:
@@ -246,13 +248,13 @@ def _add_log_flags(parser: argparse.ArgumentParser) -> None:
 _WORD = re.compile(r"-(?P<flag>[A-Za-z][\w-]+)(?P<value>=.*)?", re.DOTALL)
 
 
-def _as_in_go(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
+def _as_in_go(arguments: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
     """Return the arguments with two dashes for each known flag that has one."""
     known = {flag for action in parser._actions for flag in action.option_strings}  # noqa: SLF001
     found: list[str] = []
-    for place, word in enumerate(words):
+    for place, word in enumerate(arguments):
         if word == "--":
-            return [*found, *words[place:]]
+            return [*found, *arguments[place:]]
         given = _WORD.fullmatch(word)
         is_known = given is not None and f"--{given['flag']}" in known
         found.append(f"-{word}" if is_known else word)

@@ -135,8 +135,10 @@ class ControllerMetrics:
         self.requeue_after = total.labels(controller, "requeue_after")
         total.labels(controller, "requeue")  # always 0; dashboards query it
 
-        def counter(name: str, words: str) -> Counter:
-            return registry.counter(f"controller_runtime_{name}", words, label).labels(controller)
+        def counter(name: str, help_text: str) -> Counter:
+            return registry.counter(f"controller_runtime_{name}", help_text, label).labels(
+                controller
+            )
 
         self.errors = counter(
             "reconcile_errors_total", "Total number of reconciliation errors per controller"

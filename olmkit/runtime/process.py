@@ -75,7 +75,7 @@ class Operator:
 
 def main(
     operator: Operator,
-    words: Sequence[str] | None = None,
+    arguments: Sequence[str] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> int:
     """Run the operator as a process, and return the exit code.
@@ -84,7 +84,7 @@ def main(
     container with back-off. Two seconds after the manager has ended, the process exits, even if a
     thread still hangs.
     """
-    given = parse_flags(operator, sys.argv[1:] if words is None else words)
+    given = parse_flags(operator, sys.argv[1:] if arguments is None else arguments)
     log_as(given)
     # Objects may be nested ten thousand deep, and before Python 3.12 this limit holds for
     # decoding too: one such object would make a whole list unreadable.
@@ -113,10 +113,10 @@ def main(
     return 0
 
 
-def log_as(given: Flags) -> None:
+def log_as(flags: Flags) -> None:
     """Log to standard error as the flags say."""
-    made = logs.handler(given.log_format, time=given.log_time, tracebacks=given.log_tracebacks)
-    logging.basicConfig(level=given.log_level.upper(), handlers=[made])
+    made = logs.handler(flags.log_format, time=flags.log_time, tracebacks=flags.log_tracebacks)
+    logging.basicConfig(level=flags.log_level.upper(), handlers=[made])
 
 
 def _end_process() -> None:
@@ -125,10 +125,10 @@ def _end_process() -> None:
     os._exit(1)
 
 
-def parse_flags(operator: Operator, words: Sequence[str]) -> Flags:
+def parse_flags(operator: Operator, arguments: Sequence[str]) -> Flags:
     """Parse the flags of an operator's command line."""
     return flags.parse(
-        words,
+        arguments,
         name=operator.name,
         description=operator.description,
         workers=operator.workers,
@@ -136,9 +136,9 @@ def parse_flags(operator: Operator, words: Sequence[str]) -> Flags:
     )
 
 
-async def run(operator: Operator, given: Flags, environment: Mapping[str, str]) -> None:
+async def run(operator: Operator, flags: Flags, environment: Mapping[str, str]) -> None:
     """Run until a signal stops the operator; raise the error that ended it early."""
-    paths = [given.kubeconfig] if given.kubeconfig else []
+    paths = [flags.kubeconfig] if flags.kubeconfig else []
     config = kubeconfig.load(paths=paths, environment=environment)
     registry = Registry()
     observer = RestClientMetrics(registry).observe
@@ -153,11 +153,11 @@ async def run(operator: Operator, given: Flags, environment: Mapping[str, str]) 
         ) as cluster:
             manager = assemble(
                 operator,
-                given,
+                flags,
                 environment,
                 cluster=cluster,
                 registry=registry,
-                elector=elector(operator, config, given, registry),
+                elector=elector(operator, config, flags, registry),
                 namespace=config.namespace,
                 seen=seen,
             )
@@ -174,7 +174,7 @@ async def run(operator: Operator, given: Flags, environment: Mapping[str, str]) 
 
 def assemble(
     operator: Operator,
-    given: Flags,
+    flags: Flags,
     environment: Mapping[str, str],
     *,
     cluster: Cluster,
@@ -195,12 +195,12 @@ def assemble(
         graceful_shutdown_timeout=operator.graceful_shutdown_timeout,
         traces=seen,
     )
-    hooks = _add_webhooks(operator, manager, given, environment)
-    _add_probes(manager, given, hooks)
-    _add_metrics(manager, given)
-    _add_debug(manager, given)
+    hooks = _add_webhooks(operator, manager, flags, environment)
+    _add_probes(manager, flags, hooks)
+    _add_metrics(manager, flags)
+    _add_debug(manager, flags)
     with controllers.noted() as built:
-        operator.add_controllers(manager, given, environment)
+        operator.add_controllers(manager, flags, environment)
     _check_all_run(built, manager)
     told = OperatorCondition.of(manager.client, environment, namespace=namespace, now=timestamp)
     if told is not None:
@@ -220,13 +220,13 @@ def _check_all_run(built: Sequence[Controller], manager: Manager) -> None:
 
 
 def elector(
-    operator: Operator, config: ClusterConfig, given: Flags, registry: Registry
+    operator: Operator, config: ClusterConfig, flags: Flags, registry: Registry
 ) -> ThreadedElector | None:
     """Return the elector; None if leader election is off.
 
     Raises `ConfigurationError` if the namespace of the lease is unknown.
     """
-    if not given.leader_elect:
+    if not flags.leader_elect:
         return None
     status = registry.gauge(
         "leader_election_master_status", "1 while this process is leader", ("name",)
@@ -236,16 +236,16 @@ def elector(
         lambda: HttpCluster(config, user_agent=user_agent(operator.name)),
         ElectionSettings(
             name=operator.lock,
-            namespace=given.leader_namespace or in_pod,
-            lease_duration=given.lease_duration,
-            renew_deadline=given.renew_deadline,
-            retry_period=given.retry_period,
+            namespace=flags.leader_namespace or in_pod,
+            lease_duration=flags.lease_duration,
+            renew_deadline=flags.renew_deadline,
+            retry_period=flags.retry_period,
         ),
         on_change=lambda leads: status.set(float(leads)),
     )
 
 
-def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFiles | None:
+def webhook_files(flags: Flags, environment: Mapping[str, str]) -> CertificateFiles | None:
     """Return the files of the webhook certificate; None if no webhooks are served.
 
     A folder set by a flag must contain a certificate; the default folder may be missing, for
@@ -253,7 +253,7 @@ def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFi
     """
     if environment.get("ENABLE_WEBHOOKS") == "false":
         return None
-    asked = given.webhook_files.files
+    asked = flags.webhook_files.files
     if asked is not None:
         return asked
     usual = webhook.default_files(environment)
@@ -275,13 +275,13 @@ def timestamp() -> str:
 
 
 def _add_webhooks(
-    operator: Operator, manager: Manager, given: Flags, environment: Mapping[str, str]
+    operator: Operator, manager: Manager, flags: Flags, environment: Mapping[str, str]
 ) -> WebhookServer | None:
     """Add the webhook server if it has an address and a certificate."""
     if operator.add_webhooks is None:
         return None
-    address = http_server.parse_address(given.webhook_address)
-    files = webhook_files(given, environment)
+    address = http_server.parse_address(flags.webhook_address)
+    files = webhook_files(flags, environment)
     if address is None or files is None:
         _LOG.info("webhooks are not served: they have no address or no certificate")
         return None
@@ -291,11 +291,11 @@ def _add_webhooks(
     return server
 
 
-def _add_probes(manager: Manager, given: Flags, hooks: WebhookServer | None) -> None:
-    address = http_server.parse_address(given.health_address)
+def _add_probes(manager: Manager, flags: Flags, hooks: WebhookServer | None) -> None:
+    address = http_server.parse_address(flags.health_address)
     if address is None:
         return
-    kept = probes.watches_kept(manager.cache, patience=given.watch_patience)
+    kept = probes.watches_kept(manager.cache, patience=flags.watch_patience)
     live = {"ping": probes.ping, "watches": kept}
     # No check waits for lists: they may need a conversion, which reaches only a pod
     # that is ready.
@@ -309,22 +309,22 @@ def _add_probes(manager: Manager, given: Flags, hooks: WebhookServer | None) -> 
     manager.add(probes.server(address, live=live, ready=ready), Group.SERVERS)
 
 
-def _add_debug(manager: Manager, given: Flags) -> None:
-    address = http_server.parse_address(given.debug_address)
+def _add_debug(manager: Manager, flags: Flags) -> None:
+    address = http_server.parse_address(flags.debug_address)
     if address is not None:
         from olmkit.runtime.serve import debug_server
 
         manager.add(debug_server.server(address, manager), Group.SERVERS)
 
 
-def _add_metrics(manager: Manager, given: Flags) -> None:
-    address = http_server.parse_address(given.metrics_address)
+def _add_metrics(manager: Manager, flags: Flags) -> None:
+    address = http_server.parse_address(flags.metrics_address)
     if address is None:
         return
-    if not given.metrics_secure:
+    if not flags.metrics_secure:
         manager.add(metrics_server.server(address, manager.registry), Group.SERVERS)
         return
-    files = given.metrics_files.files
+    files = flags.metrics_files.files
     tls = certificates.context(*(files.paths if files else (None, None)))
     if files is not None:
         manager.add(

@@ -23,9 +23,9 @@ class RunOperator(Protocol):
     """Starts a whole operator with its webhooks, which stops when the test ends."""
 
     async def __call__(
-        self, operator: Operator, *words: str, environment: Mapping[str, str] | None = None
+        self, operator: Operator, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> Manager:
-        """Start the operator; `words` are flags, `environment` is that of the pod."""
+        """Start the operator; `arguments` are flags, `environment` is that of the pod."""
 
 
 class Until(Protocol):

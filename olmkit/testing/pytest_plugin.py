@@ -258,10 +258,10 @@ def run_operator(
     config = olmkit_config if olmkit_config.is_dir() else None
 
     async def run(
-        operator: Operator, *words: str, environment: Mapping[str, str] | None = None
+        operator: Operator, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> Manager:
         whole = tasks.running_operator(
-            kube_server, operator, *words, environment=environment, config=config
+            kube_server, operator, *arguments, environment=environment, config=config
         )
         _running.append(await _stack.enter_async_context(whole))
         return _running[-1].manager

@@ -255,11 +255,11 @@ def _once(uses: Iterable[Access]) -> Iterator[Access]:
             yield use
 
 
-def _covers(granted: str, asked: str) -> bool:
-    if granted in ("*", asked):
+def _covers(granted: str, requested: str) -> bool:
+    if granted in ("*", requested):
         return True
     kind, _, sub = granted.partition("/")
-    return kind == "*" and bool(sub) and asked.endswith(f"/{sub}")
+    return kind == "*" and bool(sub) and requested.endswith(f"/{sub}")
 
 
 def _selected_name(selector: str) -> str:

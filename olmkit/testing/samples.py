@@ -52,9 +52,9 @@ _NODES = (
 )
 
 
-def main(words: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Run the command with the project's samples; return the exit code."""
-    folder, *command = words
+    folder, *command = arguments
     try:
         return asyncio.run(_run(Path(folder), command))
     except OlmkitError as error:

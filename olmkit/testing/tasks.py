@@ -68,13 +68,13 @@ async def running(manager: Manager) -> AsyncIterator[Running]:
 async def running_operator(
     server: Server,
     operator: Operator,
-    *words: str,
+    *arguments: str,
     environment: Mapping[str, str] | None = None,
     config: Path | None = None,
 ) -> AsyncIterator[Running]:
     """Run the operator like its process, without probes, metrics and leader election.
 
-    `words` are flags, `environment` is that of the pod. With `config`, webhooks are served on
+    `arguments` are flags, `environment` is that of the pod. With `config`, webhooks are served on
     loopback, and the server calls them according to the manifests in that folder until the block
     ends. Raises `ConfigurationError` for webhooks without the extra `certificates`.
     """
@@ -92,7 +92,7 @@ async def running_operator(
             flags += [f"--webhook-bind-address={address}", f"--webhook-cert-path={folder}"]
         else:
             flags += ["--webhook-bind-address=0"]
-        given = process.parse_flags(operator, [*flags, *words])
+        given = process.parse_flags(operator, [*flags, *arguments])
         agent = process.user_agent(operator.name)
         async with HttpCluster(clients.config_of(server), user_agent=agent) as cluster:
             manager = process.assemble(

@@ -355,15 +355,15 @@ def _alternate(parts: list[Part]) -> Part:
     return add
 
 
-def _repeat(part: Part, least: int, most: int | None) -> Part:
+def _repeat(part: Part, minimum: int, most: int | None) -> Part:
     def add(states: _States, begin: int) -> int:
-        end = _concatenate([part] * least)(states, begin)
+        end = _concatenate([part] * minimum)(states, begin)
         if most is None:
             again = states.add(after=end)
             states.next[part(states, again)].append(again)
             return states.add(after=again)
         ends = [end]
-        for _ in range(most - least):
+        for _ in range(most - minimum):
             ends.append(part(states, states.add(after=ends[-1])))
         last = states.add()
         for reached in ends:

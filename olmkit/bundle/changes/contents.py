@@ -51,12 +51,12 @@ def _group_by_key(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Manife
     }
 
 
-def _object(key: tuple[str, str], rule: str, words: str) -> BundleChange:
+def _object(key: tuple[str, str], rule: str, text: str) -> BundleChange:
     kind, name = key
     return BundleChange(
         area=Area.OBJECTS,
         rule=rule,
-        message=f"the {kind or 'object'} `{name}` {words}",
+        message=f"the {kind or 'object'} `{name}` {text}",
         subject=f"{kind}/{name}",
     )
 

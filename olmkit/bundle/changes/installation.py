@@ -260,12 +260,12 @@ _LIMITS = ("olm.constraint", "olm.maxOpenShiftVersion", "olm.gvk.required", "olm
 
 
 def _entry(
-    one: PropertySummary, noun: str, verb: str, words: str, level: ChangeLevel
+    one: PropertySummary, noun: str, verb: str, text: str, level: ChangeLevel
 ) -> BundleChange:
     return BundleChange(
         area=Area.DEPENDENCIES,
         rule=f"{noun}-{verb}",
-        message=f"the {noun} `{one.type}` with the value {_short(one.value)} is {words}",
+        message=f"the {noun} `{one.type}` with the value {_short(one.value)} is {text}",
         level=level,
         subject=one.type,
         **{"new" if verb == "added" else "old": one.value},

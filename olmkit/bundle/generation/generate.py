@@ -95,7 +95,7 @@ def draft(
 
 
 def finish(
-    made: BundleDraft,
+    draft: BundleDraft,
     *,
     digests: Mapping[str, str] | None = None,
     previous: Mapping[str, Any] | None = None,
@@ -104,9 +104,9 @@ def finish(
 
     Call this once for a draft.
     """
-    builder = made.builder
-    csv = builder.pinned(made.csv, digests)
-    builder.date(csv, made.base, previous or {})
+    builder = draft.builder
+    csv = builder.pinned(draft.csv, digests)
+    builder.date(csv, draft.base, previous or {})
     bundle_objects.report_dropped(builder.collection, builder.notes.append)
     bundle_objects.note_certificates(builder.collection, builder.notes.append)
     written = bundle_objects.written(builder.collection, builder.access)

@@ -23,9 +23,9 @@ def text(files: Mapping[str, bytes]) -> bytes:
     return "".join(lines).encode()
 
 
-def find_stale(found: Tree, wanted: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+def find_stale(found: Tree, current: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Return outdated files of an earlier run: unchanged ones, and changed ones."""
-    kept = {*wanted, FILE}
+    kept = {*current, FILE}
     untouched: set[str] = set()
     changed: set[str] = set()
     for path, digest in _read(found).items():

@@ -148,10 +148,10 @@ def atoms(grants: Iterable[Grant]) -> Atoms:
     return {target: frozenset(verbs) for target, verbs in sorted(found.items()) if verbs}
 
 
-def find_uncovered(wanted: Atoms, known: Atoms) -> Atoms:
-    """Return the permissions of `wanted` that `known` does not cover."""
+def find_uncovered(required: Atoms, known: Atoms) -> Atoms:
+    """Return the permissions of `required` that `known` does not cover."""
     found = {}
-    for target, verbs in wanted.items():
+    for target, verbs in required.items():
         covered: set[str] = set()
         for other, allowed in known.items():
             if other.covers(target):

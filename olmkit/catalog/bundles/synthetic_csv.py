@@ -157,8 +157,8 @@ def _icon(icon: Mapping[str, Any]) -> dict[str, str]:
     return {"base64data": data, "mediatype": _text(icon.get("mediatype"))}
 
 
-def _select(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: given[name] for name in names if name in given}
+def _select(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names if name in values}
 
 
 def _read_shape(value: Any, type_name: str) -> dict[str, Any]:

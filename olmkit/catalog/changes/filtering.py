@@ -47,7 +47,7 @@ class Part:
         return frozenset(name for names in self.channels.values() for name in names)
 
 
-def parts(catalog: Catalog, wanted: Iterable[PackageSelection]) -> dict[str, Part]:
+def parts(catalog: Catalog, selections: Iterable[PackageSelection]) -> dict[str, Part]:
     """Return the selected bundles by package.
 
     Raises `InputError` for a missing package, channel or bundle, for a channel without an order,
@@ -55,7 +55,7 @@ def parts(catalog: Catalog, wanted: Iterable[PackageSelection]) -> dict[str, Par
     """
     return {
         package.name: _part(package, one)
-        for one in wanted
+        for one in selections
         for package in catalog.chosen(one.package)
     }
 
@@ -73,37 +73,37 @@ def filter_blobs(blobs: Iterable[Blob], by_package: Mapping[str, Part]) -> Itera
                 yield found
 
 
-def _part(package: Package, wanted: PackageSelection) -> Part:
-    missing = [name for name in wanted.channels if name not in package.channels]
+def _part(package: Package, selection: PackageSelection) -> Part:
+    missing = [name for name in selection.channels if name not in package.channels]
     if missing:
         there = ", ".join(f"`{name}`" for name in sorted(package.channels))
         raise InputError(
             f"package `{package.name}` has no channel `{missing[0]}`", hint=f"it has {there}"
         )
-    unknown = [name for name in wanted.bundles if name not in package.bundles]
+    unknown = [name for name in selection.bundles if name not in package.bundles]
     if unknown:
         raise InputError(f"package `{package.name}` has no bundle `{unknown[0]}`")
     extra: dict[str, None] = {}
     channels: dict[str, frozenset[str]] = {}
-    for name in wanted.channels or package.channels:
+    for name in selection.channels or package.channels:
         channel = package.channels[name]
-        range_ = wanted.channels.get(name) or wanted.range
-        if wanted.bundles:
-            names = frozenset(channel.entries).intersection(wanted.bundles)
+        range_ = selection.channels.get(name) or selection.range
+        if selection.bundles:
+            names = frozenset(channel.entries).intersection(selection.bundles)
         elif range_ is not None:
             names, between = _entries_in_range(channel, range_)
             extra |= dict.fromkeys(between)
         else:
-            names = frozenset(channel.entries) if wanted.is_full else _head(channel)
+            names = frozenset(channel.entries) if selection.is_full else _head(channel)
         if names:
             channels[name] = names
-    default = default_channel(package, channels, wanted.default_channel)
+    default = default_channel(package, channels, selection.default_channel)
     return Part(default_channel=default, channels=channels, extra=tuple(extra))
 
 
-def default_channel(package: Package, channels: Container[str], wanted: str = "") -> str:
+def default_channel(package: Package, channels: Container[str], requested: str = "") -> str:
     """Return the default channel of the result, or raise `InputError` if it was removed."""
-    default = wanted or package.default_channel
+    default = requested or package.default_channel
     if default not in channels:
         raise InputError(
             f'the default channel "{default}" of package `{package.name}` was filtered out',

@@ -57,14 +57,14 @@ class Inclusion:
     dependencies: bool = True
 
 
-def parts(catalog: Catalog, wanted: Inclusion) -> dict[str, Part]:
+def parts(catalog: Catalog, inclusion: Inclusion) -> dict[str, Part]:
     """Return the selected bundles by package.
 
     Raises `InputError` with all missing packages, channels and versions.
     """
     kept: _Kept = {}
     faults: list[str] = []
-    for one in wanted.packages:
+    for one in inclusion.packages:
         package = catalog.packages.get(one.package)
         if package is None:
             faults.append(f"package `{one.package}` is not in the catalog")
@@ -72,9 +72,9 @@ def parts(catalog: Catalog, wanted: Inclusion) -> dict[str, Part]:
         kept[package.name] = _channels(package, one, faults)
     if faults:
         raise InputError("; ".join(faults), hint="correct the include file")
-    if wanted.dependencies:
+    if inclusion.dependencies:
         _add_dependencies(catalog, kept)
-    named = {one.package: one.default_channel for one in wanted.packages}
+    named = {one.package: one.default_channel for one in inclusion.packages}
     return {
         name: Part(
             default_channel=default_channel(catalog.packages[name], channels, named.get(name, "")),
@@ -84,11 +84,13 @@ def parts(catalog: Catalog, wanted: Inclusion) -> dict[str, Part]:
     }
 
 
-def _channels(package: Package, wanted: IncludedPackage, faults: list[str]) -> dict[str, set[str]]:
-    if not wanted.channels and not wanted.everywhere.names_something:
+def _channels(
+    package: Package, included: IncludedPackage, faults: list[str]
+) -> dict[str, set[str]]:
+    if not included.channels and not included.everywhere.names_something:
         return {name: set(channel.entries) for name, channel in package.channels.items()}
     found: dict[str, set[str]] = {}
-    for name, versions in wanted.channels.items():
+    for name, versions in included.channels.items():
         channel = package.channels.get(name)
         if channel is None:
             faults.append(f"package `{package.name}` has no channel `{name}`")
@@ -97,12 +99,12 @@ def _channels(package: Package, wanted: IncludedPackage, faults: list[str]) -> d
         place = f"channel `{name}` of package `{package.name}`"
         faults += [f"{place} has no {one}" for one in missing]
         found[name] = taken
-    if wanted.everywhere.names_something:
+    if included.everywhere.names_something:
         known: set[str] = set()
         asked: set[str] = set()
         for name, channel in package.channels.items():
-            taken, missing = _entries(channel, wanted.everywhere)
-            everything = _version_labels(wanted.everywhere)
+            taken, missing = _entries(channel, included.everywhere)
+            everything = _version_labels(included.everywhere)
             asked |= everything
             known |= everything - set(missing)
             if taken:
@@ -120,20 +122,20 @@ def _version_labels(versions: Versions) -> set[str]:
     )
 
 
-def _entries(channel: Channel, wanted: Versions) -> tuple[set[str], list[str]]:
-    """Return the selected entries of a channel, and the part of `wanted` that it does not have."""
+def _entries(channel: Channel, selected: Versions) -> tuple[set[str], list[str]]:
+    """Return the selected entries of a channel, and the part of `selected` that it lacks."""
     there = [entry for entry in channel.entries.values() if entry.bundle is not None]
-    if wanted.range is not None:
-        names = {one.name for one in there if one.version.version in wanted.range}
-        return names, [] if names else [f"version in `{wanted.range}`"]
-    if not wanted.names_something:
+    if selected.range is not None:
+        names = {one.name for one in there if one.version.version in selected.range}
+        return names, [] if names else [f"version in `{selected.range}`"]
+    if not selected.names_something:
         return set(channel.entries), []
-    numbers = {str(Version.parse(number)): number for number in wanted.numbers}
+    numbers = {str(Version.parse(number)): number for number in selected.numbers}
     by_number = {str(one.version.version): one for one in reversed(there)}
     found = [one for one in there if str(one.version.version) in numbers]
-    found += [one for one in there if one.name in wanted.bundles]
+    found += [one for one in there if one.name in selected.bundles]
     missing = [f"version {text}" for number, text in numbers.items() if number not in by_number]
-    missing += [f"bundle `{name}`" for name in wanted.bundles if name not in channel.entries]
+    missing += [f"bundle `{name}`" for name in selected.bundles if name not in channel.entries]
     return set(_with_upgrades(channel, found)), missing
 
 

@@ -30,13 +30,13 @@ def from_bundle(packages: Iterable[Package], name: str) -> tuple[Package, ...]:
     )
 
 
-def _keep_newer(package: Package, bundle: Bundle, least: VersionRelease) -> Package:
+def _keep_newer(package: Package, bundle: Bundle, minimum: VersionRelease) -> Package:
     channels: dict[str, Channel] = {}
     for name, channel in package.channels.items():
         kept = {
             entry.name: entry
             for one in channel.entries.values()
-            if (entry := _entry(one, package.bundles, bundle.name, least)) is not None
+            if (entry := _entry(one, package.bundles, bundle.name, minimum)) is not None
         }
         if kept:
             channels[name] = replace(channel, entries=kept)
@@ -44,17 +44,17 @@ def _keep_newer(package: Package, bundle: Bundle, least: VersionRelease) -> Pack
 
 
 def _entry(
-    entry: Entry, bundles: Mapping[str, Bundle], floor: str, least: VersionRelease
+    entry: Entry, bundles: Mapping[str, Bundle], floor: str, minimum: VersionRelease
 ) -> Entry | None:
     if entry.name == floor:
         return replace(entry, replaces="", skips=(), skip_range="")
 
     def is_kept(name: str) -> bool:
         found = bundles.get(name)
-        return found is not None and found.version is not None and not found.version < least
+        return found is not None and found.version is not None and not found.version < minimum
 
     wanted = links.skip_range(entry)
-    has_floor = bool(entry.skip_range) and wanted is not None and least.version in wanted
+    has_floor = bool(entry.skip_range) and wanted is not None and minimum.version in wanted
     kept = replace(
         entry,
         replaces=entry.replaces if entry.replaces and is_kept(entry.replaces) else "",

@@ -151,5 +151,5 @@ def _channel(package: PackageRecord, channel: ChannelRecord) -> dict[str, Any]:
     }
 
 
-def _deprecation(words: str | None) -> dict[str, Any]:
-    return {} if words is None else {"deprecation": {"message": words}}
+def _deprecation(text: str | None) -> dict[str, Any]:
+    return {} if text is None else {"deprecation": {"message": text}}

@@ -294,8 +294,8 @@ def _channel_entry(entry: _Entry, replaces: str) -> bytes:
     )
 
 
-def _deprecation(number: int, words: str | None) -> bytes:
-    return b"" if words is None else message(number, string(1, words))
+def _deprecation(number: int, text: str | None) -> bytes:
+    return b"" if text is None else message(number, string(1, text))
 
 
 def _no_provider(api: API) -> NotFoundError:

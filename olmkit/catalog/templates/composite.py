@@ -207,10 +207,10 @@ def _component(
     )
 
 
-def _find_collisions(made: Sequence[Component]) -> Iterator[Diagnostic]:
+def _find_collisions(components: Sequence[Component]) -> Iterator[Diagnostic]:
     """Yield a file that two components write would have the content of the second only."""
     first: dict[tuple[str, str, str], Component] = {}
-    for one in made:
+    for one in components:
         path = (one.root, one.folder, one.output)
         other = first.setdefault(path, one)
         if other is not one:

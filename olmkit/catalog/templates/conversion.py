@@ -174,11 +174,11 @@ def _render(text: bytes, bundles: dict[str, RenderedBundle]) -> list[Blob]:
     return list(semver.render(template, named, Level.NONE))
 
 
-def _find_difference(blobs: Sequence[Blob], made: Sequence[Blob]) -> Blob | None:
+def _find_difference(blobs: Sequence[Blob], rendered: Sequence[Blob]) -> Blob | None:
     """Return the first blob that only one of the two has."""
     here, there = (
         {_normalize(blob): blob for blob in blobs},
-        {_normalize(blob): blob for blob in made},
+        {_normalize(blob): blob for blob in rendered},
     )
     if len(here) < len(blobs):
         return next(blob for blob in blobs if here[_normalize(blob)] is not blob)

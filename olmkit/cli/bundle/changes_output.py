@@ -55,12 +55,12 @@ def change_json(one: BundleChange) -> dict[str, Any]:
 
 
 def text(
-    found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO, color: bool = False
+    found: BundleDifference, *, minimum: ChangeLevel = ChangeLevel.INFO, color: bool = False
 ) -> str:
     """Return the differences for people, by level and area."""
     names = (texts.shorten(_name(side)) for side in (found.old, found.new))
     lines = [" -> ".join(names), ""]
-    shown = list(_visible_changes(found, least))
+    shown = list(_visible_changes(found, minimum))
     for level, listed in groupby(shown, key=lambda one: one.level):
         for area, group in groupby(listed, key=lambda one: one.area):
             head = paint(f"{level}: {area}", _COLORS[level], "bold", on=color)
@@ -88,12 +88,12 @@ def verdict(found: BundleDifference) -> str:
     return f"The upgrade can fail with {' and '.join(f'OLM {one}' for one in refused)} ({counts})"
 
 
-def markdown(found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO) -> str:
+def markdown(found: BundleDifference, *, minimum: ChangeLevel = ChangeLevel.INFO) -> str:
     """Return the differences as GitHub shows them in a comment of a pull request."""
     from olmkit.base import documents
 
     lines = [f"## {_cell(_name(found.old))} → {_cell(_name(found.new))}", "", verdict(found), ""]
-    for level, listed in groupby(_visible_changes(found, least), key=lambda one: one.level):
+    for level, listed in groupby(_visible_changes(found, minimum), key=lambda one: one.level):
         lines += [f"### {_TITLES[level]}", "", "| about | change | OLM |", "| --- | --- | --- |"]
         group = list(listed)
         for one in group:
@@ -118,9 +118,9 @@ def markdown(found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO) 
     return printable("\n".join(lines).rstrip())
 
 
-def _visible_changes(found: BundleDifference, least: ChangeLevel) -> Iterator[BundleChange]:
+def _visible_changes(found: BundleDifference, minimum: ChangeLevel) -> Iterator[BundleChange]:
     levels = list(ChangeLevel)
-    wanted = levels[: levels.index(least) + 1]
+    wanted = levels[: levels.index(minimum) + 1]
     return (one for one in found.changes if one.level in wanted)
 
 
@@ -148,9 +148,9 @@ def _name(side: Any) -> str:
     return str(side.name or side.reference)
 
 
-def _cell(words: str) -> str:
+def _cell(text: str) -> str:
     """Return text for a cell of a Markdown table."""
-    return words.replace("|", "\\|").replace("\n", " ")
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _summary(one: BundleChange) -> str:

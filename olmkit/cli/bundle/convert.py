@@ -57,8 +57,8 @@ def convert(app: App, *, source: Path, directory: Path, dry_run: bool) -> None:
         _note_default_channels(app, made)
 
 
-def _note_default_channels(app: App, made: ConvertedPackage) -> None:
-    for bundle in made.bundles:
+def _note_default_channels(app: App, converted: ConvertedPackage) -> None:
+    for bundle in converted.bundles:
         if not bundle.is_newest:
             app.terminal.note(
                 f"{bundle.csv} is not the newest of a channel: it is in the default channel, "

@@ -67,11 +67,11 @@ def diff(
     found = app.run(job.compare(old, new, access, olm=generations))
     least = ChangeLevel(level)
     if output == "markdown":
-        app.terminal.result(changes_output.markdown(found, least=least))
+        app.terminal.result(changes_output.markdown(found, minimum=least))
     else:
         app.emit(
             changes_output.as_json(found),
-            text=lambda: changes_output.text(found, least=least, color=app.terminal.color_out),
+            text=lambda: changes_output.text(found, minimum=least, color=app.terminal.color_out),
         )
     if found.blocks:
         app.exit(Exit.NO)

@@ -161,11 +161,11 @@ def scorecard(
         app.exit(Exit.NO)
 
 
-async def _run(app: App, card: Scorecard, target: Target, words: dict[str, Any]) -> ScorecardRun:
+async def _run(app: App, card: Scorecard, target: Target, options: dict[str, Any]) -> ScorecardRun:
     from olmkit.bundle.scorecard.pods import PodSettings
     from olmkit.jobs.bundle import scorecard as job
 
-    seconds, in_cluster = words["wait_time"], words["in_cluster"]
+    seconds, in_cluster = options["wait_time"], options["in_cluster"]
     wanted = card.of_pods(all_in_pods=in_cluster)
     if not wanted:
         return await job.run(card, seconds=seconds)
@@ -173,10 +173,10 @@ async def _run(app: App, card: Scorecard, target: Target, words: dict[str, Any])
 
     settings = PodSettings(
         namespace="",
-        service_account=card.configuration.service_account or words["service_account"],
-        untar_image=words["untar_image"],
-        storage_image=words["storage_image"],
-        restricted=words["pod_security"] == "restricted",
+        service_account=card.configuration.service_account or options["service_account"],
+        untar_image=options["untar_image"],
+        storage_image=options["storage_image"],
+        restricted=options["pod_security"] == "restricted",
     )
     async with contextlib.AsyncExitStack() as stack:
         try:
@@ -185,8 +185,8 @@ async def _run(app: App, card: Scorecard, target: Target, words: dict[str, Any])
             raise _without_cluster(error, len(wanted), len(card.tests)) from error
         how = PodRun(
             settings=settings._replace(namespace=namespace),
-            output=words["test_output"],
-            keep=words["skip_cleanup"],
+            output=options["test_output"],
+            keep=options["skip_cleanup"],
         )
         tests = output_forms.plural(len(wanted), "test")
         app.terminal.note(f"running {tests} as pods in namespace `{namespace}`")

@@ -158,14 +158,14 @@ def _case(result: ScorecardResult) -> Iterator[str]:
     yield "</testcase>"
 
 
-def _quote(words: str) -> str:
+def _quote(text: str) -> str:
     import json
 
-    return json.dumps(words, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False)
 
 
-def _xml(words: str) -> str:
-    return "".join(_XML.get(char, char if _is_xml_character(char) else "\ufffd") for char in words)
+def _xml(text: str) -> str:
+    return "".join(_XML.get(char, char if _is_xml_character(char) else "\ufffd") for char in text)
 
 
 def _is_xml_character(char: str) -> bool:

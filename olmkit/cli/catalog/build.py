@@ -118,7 +118,7 @@ def _label(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _server(server: str, opm_cache: bool, given: dict[str, Any]) -> ServerOptions:
+def _server(server: str, opm_cache: bool, options: dict[str, Any]) -> ServerOptions:
     from olmkit.jobs.catalog.image import ServerKind, ServerOptions
 
     if server == "olmkit":
@@ -127,7 +127,7 @@ def _server(server: str, opm_cache: bool, given: dict[str, Any]) -> ServerOption
                 "`--opm-cache` is for opm, which `--server olmkit` does not start",
                 hint="omit it, or choose `--server opm`",
             )
-        return ServerOptions(kind=ServerKind.OLMKIT, **given)
+        return ServerOptions(kind=ServerKind.OLMKIT, **options)
     if server != "opm":
         # A mistyped word would be an image of Docker Hub.
         if "/" not in server:
@@ -135,10 +135,10 @@ def _server(server: str, opm_cache: bool, given: dict[str, Any]) -> ServerOption
                 f"`{server}` is not `none`, `olmkit`, `opm` or an image with a registry",
                 hint="write the image as `REGISTRY/REPOSITORY:TAG`",
             )
-        if given["base"]:
+        if options["base"]:
             raise ConfigurationError(
                 "`--server` already names an image, so `--base` has no effect",
                 hint="leave out `--base`",
             )
-        given = {**given, "base": server}
-    return ServerOptions(kind=ServerKind.OPM, opm_cache=opm_cache, **given)
+        options = {**options, "base": server}
+    return ServerOptions(kind=ServerKind.OPM, opm_cache=opm_cache, **options)

@@ -75,7 +75,7 @@ def packages(
     from olmkit.catalog import listing
 
     wanted = listing.Filter(packages=patterns, deprecated=deprecated)
-    rows = listing.packages(inputs.read(app, reference, access), wanted=wanted)
+    rows = listing.packages(inputs.read(app, reference, access), filter_=wanted)
     more = ("CHANNELS", "BUNDLES", "DEPRECATION")
     _show(app, ("NAME", "DISPLAY NAME", "DEFAULT CHANNEL"), more, list(rows), wide=wide)
 

@@ -90,6 +90,6 @@ def show(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
 
 
 def _value(
-    removed: list[str], left: list[str], stays: Sequence[str], facts: dict[str, Any]
+    removed: list[str], remaining: list[str], stays: Sequence[str], facts: dict[str, Any]
 ) -> dict[str, Any]:
-    return {**facts, "removed": removed, "left": left, "stays": list(stays)}
+    return {**facts, "removed": removed, "left": remaining, "stays": list(stays)}

@@ -205,37 +205,37 @@ async def _install(
         )
 
 
-def _announce(app: App, made: Plan) -> None:
-    request = made.request
+def _announce(app: App, plan: Plan) -> None:
+    request = plan.request
     catalog = request.catalog
     title = (
         f"installing `{request.package}` in namespace `{request.namespace}` "
         f"from catalog `{catalog.namespace}/{catalog.name}`"
     )
-    announcement.show(app, title, made.preview, made.targets, made.notes)
-    for one in made.dependencies:
-        needed = f"OLM also installs `{one.csv}`, which `{made.csv or request.package}` needs"
+    announcement.show(app, title, plan.preview, plan.targets, plan.notes)
+    for one in plan.dependencies:
+        needed = f"OLM also installs `{one.csv}`, which `{plan.csv or request.package}` needs"
         unread = "" if one.preview else "; its permissions cannot be read from here"
-        announcement.show(app, needed + unread, one.preview, made.targets)
+        announcement.show(app, needed + unread, one.preview, plan.targets)
 
 
-def _value(made: Plan) -> dict[str, Any]:
+def _value(plan: Plan) -> dict[str, Any]:
     from olmkit.kube import objects
 
-    request = made.request
+    request = plan.request
     return {
         "package": request.package,
         "namespace": request.namespace,
-        "csv": made.csv or None,
-        "watches": list(made.targets),
-        "permissions": announcement.permissions(made.preview),
+        "csv": plan.csv or None,
+        "watches": list(plan.targets),
+        "permissions": announcement.permissions(plan.preview),
         "dependencies": [
             {
                 "package": one.package,
                 "csv": one.csv,
                 "permissions": announcement.permissions(one.preview),
             }
-            for one in made.dependencies
+            for one in plan.dependencies
         ],
         "objects": [
             {
@@ -243,7 +243,7 @@ def _value(made: Plan) -> dict[str, Any]:
                 "namespace": objects.namespace(one) or None,
                 "name": objects.name(one),
             }
-            for one in made.objects
+            for one in plan.objects
         ],
-        "notes": list(made.notes),
+        "notes": list(plan.notes),
     }

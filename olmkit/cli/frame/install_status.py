@@ -55,8 +55,8 @@ def show_progress(app: App, label: str) -> Iterator[Callable[[str], None]]:
     """Report changes while waiting: on a terminal in one changing line, else one line each."""
     with app.terminal.progress(label) as progress:
 
-        def report(words: str) -> None:
-            progress.advance(printable(words))
+        def report(text: str) -> None:
+            progress.advance(printable(text))
 
         yield report
 

@@ -160,45 +160,45 @@ _PROGRAMS: Final = ("kubebuilder", "olmkit", "operator-sdk", "opm")
 _MOST: Final = 3  # maximum number of useful suggestions
 
 
-def suggestions(prefix: str, words: Sequence[str], paths: Sequence[str]) -> Sequence[str]:
+def suggestions(prefix: str, arguments: Sequence[str], paths: Sequence[str]) -> Sequence[str]:
     """Return the probably intended commands, the most likely first.
 
-    `prefix` is the group with a space after it, `words` the arguments after it, `paths` all
+    `prefix` is the group with a space after it, `arguments` the arguments after it, `paths` all
     commands.
     """
     import difflib
 
-    if not prefix and words[0] == "help" and command_of(words[1:], paths):
-        return (f"{command_of(words[1:], paths)} --help",)
-    known = _find_known(prefix, words, paths)
+    if not prefix and arguments[0] == "help" and command_of(arguments[1:], paths):
+        return (f"{command_of(arguments[1:], paths)} --help",)
+    known = _find_known(prefix, arguments, paths)
     if known:
         return (known,)
-    if not prefix and words[0] in _PROGRAMS:
-        ours = _find_known("", words[1:], paths) or command_of(words[1:], paths)
-        return (ours,) if ours else suggestions("", words[1:], paths)
-    same = [path for verb in SAME.get(words[0], ()) if (path := prefix + verb) in paths]
+    if not prefix and arguments[0] in _PROGRAMS:
+        ours = _find_known("", arguments[1:], paths) or command_of(arguments[1:], paths)
+        return (ours,) if ours else suggestions("", arguments[1:], paths)
+    same = [path for verb in SAME.get(arguments[0], ()) if (path := prefix + verb) in paths]
     if prefix and same:
         return same[:1]
     here = sorted(
         {path.removeprefix(prefix).split(" ")[0] for path in _find_by_prefix(prefix, paths)}
     )
-    likely = difflib.get_close_matches(words[0], here, n=1)
-    verbs = (words[0], *(() if prefix else SAME.get(words[0], ())))
+    likely = difflib.get_close_matches(arguments[0], here, n=1)
+    verbs = (arguments[0], *(() if prefix else SAME.get(arguments[0], ())))
     named = next(filter(None, (_find_by_verb(verb, paths) for verb in verbs)), [])
     if likely and (prefix or not named):
         return (prefix + likely[0],)
     if prefix == "catalog list ":
-        return (f"{prefix}packages {words[0]}",)
+        return (f"{prefix}packages {arguments[0]}",)
     return sorted(named, key=_order)[:_MOST]
 
 
-def _find_known(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
+def _find_known(prefix: str, arguments: Sequence[str], paths: Sequence[str]) -> str:
     """Return the command for the longest known name at the start, or an empty string."""
-    for length in range(min(3, len(words)), 0, -1):
-        typed = prefix + " ".join(words[:length])
-        is_program = typed in _PROGRAMS and words[length:]
+    for length in range(min(3, len(arguments)), 0, -1):
+        typed = prefix + " ".join(arguments[:length])
+        is_program = typed in _PROGRAMS and arguments[length:]
         if typed in KNOWN and not is_program:
-            return _find_subcommand(KNOWN[typed], words[length:], paths)
+            return _find_subcommand(KNOWN[typed], arguments[length:], paths)
     return ""
 
 
@@ -221,10 +221,10 @@ def _order(path: str) -> tuple[int, str]:
     return (groups.index(first) if first in groups else len(groups), path)
 
 
-def command_of(words: Sequence[str], paths: Sequence[str]) -> str:
+def command_of(arguments: Sequence[str], paths: Sequence[str]) -> str:
     """Return the command or group, one of `paths`, at the start of a command line."""
     path = ""
-    for word in words:
+    for word in arguments:
         longer = f"{path} {word}".strip()
         if longer not in paths and not any(one.startswith(f"{longer} ") for one in paths):
             break

@@ -166,12 +166,12 @@ def _command(found: Diagnostic) -> str:
     return f"::{_COMMANDS[found.severity]} {listed}::{_data(words)}"
 
 
-def _data(words: str) -> str:
-    return words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(words: str) -> str:
-    return _data(words).replace(":", "%3A").replace(",", "%2C")
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _sarif_rule(found: Diagnostic, page: str) -> dict[str, Any]:
@@ -228,5 +228,5 @@ def _path(path: str) -> str:
     return posixpath.normpath(path)
 
 
-def _one_line(words: str) -> str:
-    return printable(" ".join(words.split()))
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))

@@ -185,10 +185,10 @@ def paint(text: str, *styles: str, on: bool) -> str:
     return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
 
 
-def printable(words: str) -> str:
-    """Return `words` without characters that move the cursor or change the terminal's state."""
+def printable(text: str) -> str:
+    """Return `text` without characters that move the cursor or change the terminal's state."""
     return "".join(
-        char if char in "\n\t" or not _moves(char) else f"\\u{ord(char):04x}" for char in words
+        char if char in "\n\t" or not _moves(char) else f"\\u{ord(char):04x}" for char in text
     )
 
 

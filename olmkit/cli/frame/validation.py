@@ -72,9 +72,9 @@ def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
     return options.add(run, added)
 
 
-def split_codes(given: Sequence[str]) -> tuple[str, ...]:
+def split_codes(values: Sequence[str]) -> tuple[str, ...]:
     """Return the rules in options, each of which may name several."""
-    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+    return tuple(word.strip() for text in values for word in text.split(",") if word.strip())
 
 
 def show(app: App, verdict: ValidationReport) -> None:

@@ -126,7 +126,7 @@ def mirror(
     app.emit(_json(made), text=lambda: _text(made), diagnostics=made.diagnostics)
 
 
-def _json(made: MirroredCatalogs) -> dict[str, object]:
+def _json(mirrored: MirroredCatalogs) -> dict[str, object]:
     return {
         "images": [
             {
@@ -137,15 +137,15 @@ def _json(made: MirroredCatalogs) -> dict[str, object]:
                 "referrers": image.referrers,
                 "sent": image.sent,
             }
-            for image in made.images
+            for image in mirrored.images
         ],
-        "catalogs": list(made.catalogs),
-        "manifests": output.changes_json(made.changes) if made.changes is not None else [],
+        "catalogs": list(mirrored.catalogs),
+        "manifests": output.changes_json(mirrored.changes) if mirrored.changes is not None else [],
     }
 
 
-def _text(made: MirroredCatalogs) -> str:
-    return "\n".join(f"{image.source} -> {_pinned_copy(image)}" for image in made.images)
+def _text(mirrored: MirroredCatalogs) -> str:
+    return "\n".join(f"{image.source} -> {_pinned_copy(image)}" for image in mirrored.images)
 
 
 def _pinned_copy(image: MirroredImage) -> str:

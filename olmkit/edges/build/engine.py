@@ -62,9 +62,11 @@ def _program(engine: str) -> str:
     return found
 
 
-async def _run(words: Sequence[str], environment: Mapping[str, str], say: Say, wrong: str) -> None:
+async def _run(
+    arguments: Sequence[str], environment: Mapping[str, str], say: Say, wrong: str
+) -> None:
     process = await asyncio.create_subprocess_exec(
-        *words,
+        *arguments,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -80,10 +80,10 @@ def _program(environment: Mapping[str, str]) -> list[str]:
     )
 
 
-async def _run(words: list[str], folder: Path, variables: Mapping[str, str]) -> str:
+async def _run(arguments: list[str], folder: Path, variables: Mapping[str, str]) -> str:
     """Run the process to its end; return the last lines of its output."""
     process = await asyncio.create_subprocess_exec(
-        *words,
+        *arguments,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -128,12 +128,12 @@ def _command(
     return [*words, "--requirement", str(listed)]
 
 
-def _same_python(wanted: str) -> None:
+def _same_python(expected: str) -> None:
     """Raise an error if pip, which evaluates conditions for its own Python, would be wrong."""
     own = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    if wanted != own:
+    if expected != own:
         raise ConfigurationError(
-            f"the image has Python {wanted}, and this pip can only collect for Python {own}",
+            f"the image has Python {expected}, and this pip can only collect for Python {own}",
             hint="install uv, which collects for any version: `pip install uv`",
         )
 
@@ -158,9 +158,9 @@ def _pip() -> list[str] | None:
     return None
 
 
-async def _run(words: Sequence[str], environment: Mapping[str, str]) -> None:
+async def _run(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     process = await asyncio.create_subprocess_exec(
-        *words,
+        *arguments,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

@@ -27,10 +27,10 @@ class ProbeError(Exception):
     """Why there is no verdict; the first argument is the exit code."""
 
 
-def arguments(words: list[str]) -> dict[str, str]:
+def arguments(arguments: list[str]) -> dict[str, str]:
     """Parse Go-style flags: one or two dashes, the value after `=` or in the next argument."""
     found = {"addr": "", "service": "", "connect-timeout": "1s", "rpc-timeout": "1s"}
-    rest = list(words)
+    rest = list(arguments)
     while rest:
         word = rest.pop(0)
         name, equals, value = word.lstrip("-").partition("=")

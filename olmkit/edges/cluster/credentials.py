@@ -277,9 +277,9 @@ class ExecCredentials:
         return environment
 
 
-async def _start(*words: str, **options: Any) -> asyncio.subprocess.Process:
+async def _start(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
     """Return the process; if the caller no longer waits, it is ended after it has started."""
-    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*words, **options))
+    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*arguments, **options))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:

@@ -334,15 +334,15 @@ def _describe_layer(layer: Descriptor) -> str:
 
 
 async def unpack(
-    store: ImageStore, image: Image, wanted: Sequence[str] = ("",), limits: Limits | None = None
+    store: ImageStore, image: Image, folders: Sequence[str] = ("",), limits: Limits | None = None
 ) -> Tree:
-    """Return the files of `image` below the `wanted` folders, with the requested names.
+    """Return the files of `image` below `folders`, with the requested names.
 
     Raises `InputError` if it exceeds `limits`, which apply to the whole image, and if a layer is
     not the one that the image config names (`rootfs.diff_ids`, OCI image specification). A config
     without any, as some artifacts have, is accepted.
     """
-    kept = tuple(wanted)
+    kept = tuple(folders)
     also: frozenset[str] = frozenset()
     diff_ids: Sequence[Digest | None] = image.config.diff_ids
     count = len(image.manifest.layers)
@@ -382,7 +382,7 @@ async def unpack(
             elsewhere, linked = files.elsewhere(), files.linked()
             if not elsewhere and not linked:
                 tree = Tree()
-                for folder in wanted:
+                for folder in folders:
                     tree = tree.merge(files.at(folder))
                 return tree
             kept, also = (*kept, *elsewhere), also | linked

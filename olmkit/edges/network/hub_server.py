@@ -150,10 +150,10 @@ class HubApi:
         return web.Response(status=301, headers={**_HEADERS, "Location": where})
 
     def _text(
-        self, status: int, words: str, headers: Mapping[str, str] | None = None
+        self, status: int, message: str, headers: Mapping[str, str] | None = None
     ) -> web.Response:
         return web.Response(
-            status=status, text=words + "\n", headers={**_HEADERS, **(headers or {})}
+            status=status, text=message + "\n", headers={**_HEADERS, **(headers or {})}
         )
 
 

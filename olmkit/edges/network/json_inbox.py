@@ -22,8 +22,8 @@ class JsonInbox:
     port, a warning is logged and nothing is received.
     """
 
-    def __init__(self, name: str, port: int, path: str, take: Callable[[Any], None]) -> None:
-        self._take = take
+    def __init__(self, name: str, port: int, path: str, handle: Callable[[Any], None]) -> None:
+        self._take = handle
         application = web.Application(client_max_size=_LARGEST)
         application.router.add_post(path, self._answer)
         self._server = HttpServer(name, application, ("127.0.0.1", port))

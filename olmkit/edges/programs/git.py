@@ -38,8 +38,8 @@ def folders(repository: Path, commit: str, folder: str) -> tuple[str, ...]:
     return tuple(name.rpartition("/")[2] for name in names if name)
 
 
-def _git(repository: Path, words: Sequence[str], message: str) -> bytes:
-    command = ["git", "-C", str(repository), "-c", "core.quotePath=false", *words]
+def _git(repository: Path, arguments: Sequence[str], message: str) -> bytes:
+    command = ["git", "-C", str(repository), "-c", "core.quotePath=false", *arguments]
     try:
         done = subprocess.run(  # noqa: S603 - git itself
             command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_TIMEOUT, check=False

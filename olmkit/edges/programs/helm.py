@@ -193,10 +193,12 @@ class Helm:
                 flags += ["--labels", f"{inputs.label_name}={inputs.label}"]
             yield flags
 
-    async def _run(self, *words: str) -> bytes:
-        code, output, said = await _call([self.program, *words], self._environment(), self.timeout)
+    async def _run(self, *arguments: str) -> bytes:
+        code, output, said = await _call(
+            [self.program, *arguments], self._environment(), self.timeout
+        )
         if code:
-            raise _error(words[0], code, said)
+            raise _error(arguments[0], code, said)
         return output
 
     def _environment(self) -> dict[str, str]:

@@ -95,33 +95,37 @@ def _package(value: Any) -> PackageRecord:
 # The input of a package's pages
 
 
-def key(looks: str, wanted: PackageInput, kinds: tuple[GVK, ...], packages: tuple[str, ...]) -> str:
+def key(
+    looks: str, package_input: PackageInput, kinds: tuple[GVK, ...], packages: tuple[str, ...]
+) -> str:
     """Return a key that changes if the files of the package may change.
 
     `looks` is the key of templates and options. `kinds` and `packages`: those whose providers are
     on the pages.
     """
     total = hashlib.sha256()
-    for piece in _pieces(looks, wanted, kinds, packages):
+    for piece in _pieces(looks, package_input, kinds, packages):
         total.update(len(piece).to_bytes(8, "big"))
         total.update(piece)
     return total.hexdigest()
 
 
 def _pieces(
-    looks: str, wanted: PackageInput, kinds: tuple[GVK, ...], packages: tuple[str, ...]
+    looks: str, package_input: PackageInput, kinds: tuple[GVK, ...], packages: tuple[str, ...]
 ) -> Iterator[bytes]:
-    package, providers = wanted.package, wanted.providers
-    where = wanted.where
-    yield _text(looks, wanted.base, wanted.catalog, where.name, where.namespace, where.image)
+    package, providers = package_input.package, package_input.providers
+    where = package_input.where
+    yield _text(
+        looks, package_input.base, package_input.catalog, where.name, where.namespace, where.image
+    )
     yield _text(package.name, package.deprecation)
     yield _blob(package.place)
-    yield json.dumps(wanted.lifecycle, sort_keys=True).encode()
+    yield json.dumps(package_input.lifecycle, sort_keys=True).encode()
     for channel in package.channels.values():
         yield _text(channel.deprecation)
         yield _blob(channel.place)
     for bundle in package.bundles.values():
-        yield _text(bundle.deprecation, wanted.unread.get(bundle.name))
+        yield _text(bundle.deprecation, package_input.unread.get(bundle.name))
         yield _blob(bundle.place)
         if isinstance(bundle.place, ImagePlace):
             yield _blob(bundle.place.stated)
@@ -149,11 +153,11 @@ def _text(*parts: str | None) -> bytes:
 class Lookups:
     """Records the kinds and packages whose providers are on the pages of a package."""
 
-    def __init__(self, wanted: PackageInput) -> None:
-        self._kinds: _Seen[GVK] = _Seen(wanted.providers.kinds)
-        self._packages: _Seen[str] = _Seen(wanted.providers.packages)
-        seen = replace(wanted.providers, kinds=self._kinds, packages=self._packages)
-        self.wanted: Final = replace(wanted, providers=seen)
+    def __init__(self, package_input: PackageInput) -> None:
+        self._kinds: _Seen[GVK] = _Seen(package_input.providers.kinds)
+        self._packages: _Seen[str] = _Seen(package_input.providers.packages)
+        seen = replace(package_input.providers, kinds=self._kinds, packages=self._packages)
+        self.wanted: Final = replace(package_input, providers=seen)
 
     @property
     def kinds(self) -> tuple[GVK, ...]:

@@ -133,11 +133,13 @@ class HubFiles:
         """Return messages about parts that cannot be shown."""
         return (*(one for source in self._sources for one in source.failures), *self.failed)
 
-    def _find_unchanged(self, wanted: PackageInput) -> PackageRecord | None:
-        found = self._earlier.packages.get(wanted.path)
+    def _find_unchanged(self, package_input: PackageInput) -> PackageRecord | None:
+        found = self._earlier.packages.get(package_input.path)
         if found is None:
             return None
-        if found.key != build_record.key(self._look_key, wanted, found.kinds, found.packages):
+        if found.key != build_record.key(
+            self._look_key, package_input, found.kinds, found.packages
+        ):
             return None
         digests = self._earlier.files
         kept = all(
@@ -147,16 +149,16 @@ class HubFiles:
         )
         return found if kept else None
 
-    def _reuse_files(self, wanted: PackageInput, found: PackageRecord) -> Iterator[HubFile]:
-        self._packages[wanted.path] = found
+    def _reuse_files(self, package_input: PackageInput, found: PackageRecord) -> Iterator[HubFile]:
+        self._packages[package_input.path] = found
         for path in found.files:
             if path not in self._digests:
                 self.pages += path.endswith(".html")
                 self._digests[path] = self._earlier.files[path]
                 yield HubFile(path, None)
 
-    def _package(self, wanted: PackageInput) -> Iterator[HubFile]:
-        lookups = build_record.Lookups(wanted)
+    def _package(self, package_input: PackageInput) -> Iterator[HubFile]:
+        lookups = build_record.Lookups(package_input)
         shared = _Shared(self._digests)
         own: dict[str, None] = {}
         failures = len(self.failed)
@@ -167,8 +169,8 @@ class HubFiles:
         if len(self.failed) > failures:
             return  # it is created next time
         kinds, packages = lookups.kinds, lookups.packages
-        self._packages[wanted.path] = PackageRecord(
-            key=build_record.key(self._look_key, wanted, kinds, packages),
+        self._packages[package_input.path] = PackageRecord(
+            key=build_record.key(self._look_key, package_input, kinds, packages),
             kinds=kinds,
             packages=packages,
             files=tuple(sorted({*own, *shared.seen})),

@@ -129,52 +129,52 @@ class OnRequest:
         is_default = channel.name == package.default_channel
         return page if is_default else f"{page}?channel={paths.query(channel.name)}"
 
-    def _find_in_package(self, wanted: PackageInput, path: str) -> Make | None:
-        name, bundles = path.removeprefix(wanted.path), wanted.package.bundles
+    def _find_in_package(self, package_input: PackageInput, path: str) -> Make | None:
+        name, bundles = path.removeprefix(package_input.path), package_input.package.bundles
         if name == INDEX:
-            shown = upgrades.shown_bundle(wanted.package)
+            shown = upgrades.shown_bundle(package_input.package)
             if shown is None:
-                (part,) = package_pages.parts(wanted)
+                (part,) = package_pages.parts(package_input)
                 return partial(self._data, part)
-            return partial(self._version_page, wanted, shown, path)
+            return partial(self._version_page, package_input, shown, path)
         if name in _OVERVIEW:
-            return partial(self._package_page, wanted, path, PackagePages.overview)
+            return partial(self._package_page, package_input, path, PackagePages.overview)
         if name == feeds.FILE or (name in _COMPARISON and len(bundles) > 1):
-            return partial(self._history, wanted, path)
+            return partial(self._history, package_input, path)
         folder, _, file = name.partition("/")
         if file in _VERSION:
             for bundle in bundles.values():
                 if paths.folder(bundle.name) == folder:
-                    return partial(self._version_page, wanted, bundle, path)
+                    return partial(self._version_page, package_input, bundle, path)
         return None
 
-    def _version_page(self, wanted: PackageInput, bundle: Bundle, path: str) -> bytes:
-        return self._package_page(wanted, path, lambda pages: pages.version(bundle))
+    def _version_page(self, package_input: PackageInput, bundle: Bundle, path: str) -> bytes:
+        return self._package_page(package_input, path, lambda pages: pages.version(bundle))
 
-    def _history(self, wanted: PackageInput, path: str) -> bytes:
+    def _history(self, package_input: PackageInput, path: str) -> bytes:
         """Return a file that needs all versions."""
 
         def made(pages: PackagePages) -> Iterator[Part]:
             return chain(pages.versions(), pages.histories())
 
-        return self._package_page(wanted, path, made, is_new=True)
+        return self._package_page(package_input, path, made, is_new=True)
 
     def _package_page(
         self,
-        wanted: PackageInput,
+        package_input: PackageInput,
         path: str,
         parts: Callable[[PackagePages], Iterable[Part]],
         *,
         is_new: bool = False,
     ) -> bytes:
         try:
-            pages = None if is_new else self._pages.get(wanted.path)
+            pages = None if is_new else self._pages.get(package_input.path)
             if pages is None:
-                pages = PackagePages(wanted)
+                pages = PackagePages(package_input)
         except Exception as error:  # data of any shape: an error affects only this package
-            return self._data(package_parts.failure_page(wanted, error))
+            return self._data(package_parts.failure_page(package_input, error))
         if not is_new:
-            self._pages = {wanted.path: pages}  # of the last package: others need the memory
+            self._pages = {package_input.path: pages}  # of the last package: others need the memory
         for part in parts(pages):
             if _file(part) == path:
                 return self._data(part)

@@ -30,9 +30,9 @@ def index_script(index: str) -> str:
     return _script("hubIndex", index)
 
 
-def descriptions_script(words: str) -> str:
+def descriptions_script(text: str) -> str:
     """Return the descriptions of the operators as a script, in the order of the index."""
-    return _script("hubDescriptions", words)
+    return _script("hubDescriptions", text)
 
 
 def _script(name: str, text: str) -> str:

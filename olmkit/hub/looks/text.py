@@ -81,6 +81,6 @@ def letter(name: str) -> str:
     return next((char.upper() for char in name if char.isalnum()), "?")
 
 
-def code(words: str) -> Markup:
+def code(text: str) -> Markup:
     """Return a message as markup: text between backticks is code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(clean(words)))))  # noqa: S704 - escaped
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(clean(text)))))  # noqa: S704 - escaped

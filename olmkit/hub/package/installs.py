@@ -176,9 +176,9 @@ def placeholders(
 
 
 @lru_cache(maxsize=128)
-def _templates(wanted: _InstallInput) -> tuple[Variant, ...]:
+def _templates(install_input: _InstallInput) -> tuple[Variant, ...]:
     """Return the variants, cached for versions with the same ones: it takes milliseconds."""
-    return (*_variants_of_v0(wanted), *_variants_of_v1(wanted))
+    return (*_variants_of_v0(install_input), *_variants_of_v1(install_input))
 
 
 def _label(package: str) -> str:
@@ -190,49 +190,49 @@ def _picker(name: str, title: str, choices: Iterable[tuple[str, str]]) -> Picker
     return Picker(name=name, title=title, choices=made)
 
 
-def _notes(wanted: _InstallInput, note: str) -> Iterator[str]:
+def _notes(install_input: _InstallInput, note: str) -> Iterator[str]:
     if note:
         yield note
-    if not wanted.modes:
+    if not install_input.modes:
         yield "This version states no supported install mode: OLM v0 cannot install it."
-    elif len(wanted.modes) > 1 and "AllNamespaces" in wanted.modes:
+    elif len(install_input.modes) > 1 and "AllNamespaces" in install_input.modes:
         yield (
             "An installation for all namespaces and one for some namespaces cannot provide the "
             "same API in one cluster."
         )
 
 
-def _variants_of_v0(wanted: _InstallInput) -> Iterator[Variant]:
+def _variants_of_v0(install_input: _InstallInput) -> Iterator[Variant]:
     for mode in _WIDEST:
-        if mode in wanted.modes:
+        if mode in install_input.modes:
             for platform in _PLATFORMS:
-                yield _variant_of_v0(wanted, platform, mode)
+                yield _variant_of_v0(install_input, platform, mode)
 
 
-def _variant_of_v0(wanted: _InstallInput, platform: str, mode: str) -> Variant:
+def _variant_of_v0(install_input: _InstallInput, platform: str, mode: str) -> Variant:
     title, shared, marketplace = _PLATFORMS[platform]
-    place, made = _namespace(wanted, mode, shared)
-    named = _watched_mode(mode, place, wanted.modes)
+    place, made = _namespace(install_input, mode, shared)
+    named = _watched_mode(mode, place, install_input.modes)
     catalog = SubscribedCatalog(
-        name=wanted.where.name,
-        namespace=wanted.where.namespace or marketplace,
-        image=wanted.where.image,
-        folder=wanted.where.folder,
-        poll="15m" if wanted.where.image and "@" not in wanted.where.image else "",
+        name=install_input.where.name,
+        namespace=install_input.where.namespace or marketplace,
+        image=install_input.where.image,
+        folder=install_input.where.folder,
+        poll="15m" if install_input.where.image and "@" not in install_input.where.image else "",
     )
     request = InstallRequest(
-        package=wanted.package,
+        package=install_input.package,
         namespace=place,
         catalog=catalog,
-        channel=wanted.channel,
-        starting_csv="" if wanted.is_head else wanted.bundle,
-        manual=not wanted.is_head,
+        channel=install_input.channel,
+        starting_csv="" if install_input.is_head else install_input.bundle,
+        manual=not install_input.is_head,
     )
     is_shared = place == shared
     listed = install_objects.subscription_objects(request, None if is_shared else named)
     listed = (*made, *listed)
     notes = [] if is_shared else [_ONE_GROUP]
-    if not wanted.is_head:
+    if not install_input.is_head:
         notes.append(
             "The approval is manual: with automatic approval, OLM upgrades to the head of the "
             "channel at once."
@@ -252,21 +252,23 @@ def _variant_of_v0(wanted: _InstallInput, platform: str, mode: str) -> Variant:
         notes=tuple(notes),
         yaml=text,
         command=_apply(text),
-        olmkit=_olmkit(wanted, place, named, catalog),
-        after=_next_commands(place, is_head=wanted.is_head),
-        removal=_removal(wanted, place),
+        olmkit=_olmkit(install_input, place, named, catalog),
+        after=_next_commands(place, is_head=install_input.is_head),
+        removal=_removal(install_input, place),
         namespace=place,
     )
 
 
-def _namespace(wanted: _InstallInput, mode: str, shared: str) -> tuple[str, tuple[Manifest, ...]]:
+def _namespace(
+    install_input: _InstallInput, mode: str, shared: str
+) -> tuple[str, tuple[Manifest, ...]]:
     """Return the name of the namespace, and the Namespace to create."""
-    suggested = json.loads(wanted.suggested) if wanted.suggested else None
+    suggested = json.loads(install_input.suggested) if install_input.suggested else None
     if suggested is not None and objects.name(suggested) != shared:
         return objects.name(suggested), (suggested,)
     if mode == "AllNamespaces":
         return shared, ()
-    place = _label(wanted.package)
+    place = _label(install_input.package)
     return place, (install_objects.namespace(place),)
 
 
@@ -292,13 +294,15 @@ def _apply(text: str) -> str:
     return f"kubectl apply -f - <<'{delimiter}'\n{text}{delimiter}"
 
 
-def _olmkit(wanted: _InstallInput, place: str, mode: Mode, catalog: SubscribedCatalog) -> str:
-    parts = ["olmkit", "install", wanted.package, "--catalog", catalog.image or catalog.name]
+def _olmkit(
+    install_input: _InstallInput, place: str, mode: Mode, catalog: SubscribedCatalog
+) -> str:
+    parts = ["olmkit", "install", install_input.package, "--catalog", catalog.image or catalog.name]
     if not catalog.image:
         parts += ["--catalog-namespace", catalog.namespace]
-    parts += ["--channel", wanted.channel, "--mode", str(mode), "-n", place]
-    if not wanted.is_head:
-        parts += ["--version", wanted.version, "--approval", "manual"]
+    parts += ["--channel", install_input.channel, "--mode", str(mode), "-n", place]
+    if not install_input.is_head:
+        parts += ["--version", install_input.version, "--approval", "manual"]
     return shlex.join(parts)
 
 
@@ -310,9 +314,9 @@ def _next_commands(place: str, *, is_head: bool) -> str:
     return f"{watch}\nkubectl -n {place} patch installplan NAME --type merge -p {patch}"
 
 
-def _removal(wanted: _InstallInput, place: str) -> str:
-    bundle = shlex.quote(f"csv/{wanted.bundle}")
-    return f"kubectl -n {place} delete subscription/{wanted.package} {bundle}"
+def _removal(install_input: _InstallInput, place: str) -> str:
+    bundle = shlex.quote(f"csv/{install_input.bundle}")
+    return f"kubectl -n {place} delete subscription/{install_input.package} {bundle}"
 
 
 def refusal_of_v1(record: Record) -> tuple[str, ...]:
@@ -334,24 +338,28 @@ def _sentence(message: str) -> str:
     return message[:1].upper() + message[1:] + "."
 
 
-def _variants_of_v1(wanted: _InstallInput) -> Iterator[Variant]:
-    if wanted.refusal:
-        yield Variant(olm="v1", title="OLM v1", refusal=wanted.refusal)
+def _variants_of_v1(install_input: _InstallInput) -> Iterator[Variant]:
+    if install_input.refusal:
+        yield Variant(olm="v1", title="OLM v1", refusal=install_input.refusal)
         return
-    suggested = json.loads(wanted.suggested) if wanted.suggested else None
-    namespace = suggested or install_objects.namespace(_label(wanted.package))
+    suggested = json.loads(install_input.suggested) if install_input.suggested else None
+    namespace = suggested or install_objects.namespace(_label(install_input.package))
     request = ExtensionRequest(
-        package=wanted.package,
+        package=install_input.package,
         namespace=objects.name(namespace),
-        version="" if wanted.is_head else wanted.version,
-        channels=(wanted.channel,),
-        catalog=wanted.where.name,
-        catalog_image=wanted.where.image,
-        poll_minutes=10 if wanted.where.image and "@" not in wanted.where.image else 0,
+        version="" if install_input.is_head else install_input.version,
+        channels=(install_input.channel,),
+        catalog=install_input.where.name,
+        catalog_image=install_input.where.image,
+        poll_minutes=10
+        if install_input.where.image and "@" not in install_input.where.image
+        else 0,
     )
-    yield _variant_of_v1(wanted, request, namespace)
+    yield _variant_of_v1(install_input, request, namespace)
     yield _variant_of_v1(
-        wanted, replace(request, service_account=_installer(wanted.package)), namespace
+        install_input,
+        replace(request, service_account=_installer(install_input.package)),
+        namespace,
     )
 
 
@@ -361,21 +369,26 @@ def _installer(package: str) -> str:
 
 
 def _variant_of_v1(
-    wanted: _InstallInput, request: ExtensionRequest, namespace: Manifest
+    install_input: _InstallInput, request: ExtensionRequest, namespace: Manifest
 ) -> Variant:
     listed: list[Manifest] = [namespace]
     title = "OLM v1"
     notes: tuple[str, ...] = ()
-    parts = ["olmkit", "install", wanted.package, "--olm", "v1", "-n", request.namespace]
-    parts += ["--catalog", wanted.where.image or wanted.where.name, "--channel", wanted.channel]
+    parts = ["olmkit", "install", install_input.package, "--olm", "v1", "-n", request.namespace]
+    parts += [
+        "--catalog",
+        install_input.where.image or install_input.where.name,
+        "--channel",
+        install_input.channel,
+    ]
     if request.version:
         parts += ["--version", request.version]
     if request.service_account:
         title = "OLM v1 up to release 1.10"
-        notes = (_ACCOUNT if wanted.has_manifests else _BROAD_ACCOUNT,)
-        listed += json.loads(wanted.account)
+        notes = (_ACCOUNT if install_input.has_manifests else _BROAD_ACCOUNT,)
+        listed += json.loads(install_input.account)
         parts.append("--create-service-account")
-    if wanted.where.image:
+    if install_input.where.image:
         listed.append(extension.cluster_catalog(request))
     listed.append(extension.cluster_extension(request))
     text = _yaml(listed)
@@ -387,8 +400,8 @@ def _variant_of_v1(
         yaml=text,
         command=_apply(text),
         olmkit=shlex.join(parts),
-        after=f"kubectl get clusterextension {wanted.package}",
-        removal=f"kubectl delete clusterextension {wanted.package}",
+        after=f"kubectl get clusterextension {install_input.package}",
+        removal=f"kubectl delete clusterextension {install_input.package}",
         namespace=request.namespace,
     )
 

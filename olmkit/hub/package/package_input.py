@@ -38,24 +38,24 @@ class PackageInput:
         return paths.package(self.base, self.package.name)
 
 
-def shared_data(wanted: PackageInput, first: Record, *, is_whole: bool = False) -> Shared:
+def shared_data(package_input: PackageInput, first: Record, *, is_whole: bool = False) -> Shared:
     """Return the common data of the package's pages; upgrades only if `is_whole`."""
-    package = wanted.package
+    package = package_input.package
     fields = records.package_fields(package)
     icon = icons.package_icon(fields, first.csv)
     members = upgrades.members(package)
     return Shared(
         package=package,
-        base=wanted.base,
+        base=package_input.base,
         fields=fields,
         icon=icon[0] if icon is not None else None,
         members=members,
-        rows=upgrades.rows(package, wanted.base) if is_whole else (),
-        hops=upgrades.hops(package, wanted.base) if is_whole else (),
-        where=wanted.where,
-        providers=wanted.providers,
-        unread=wanted.unread,
-        lifecycle=wanted.lifecycle,
+        rows=upgrades.rows(package, package_input.base) if is_whole else (),
+        hops=upgrades.hops(package, package_input.base) if is_whole else (),
+        where=package_input.where,
+        providers=package_input.providers,
+        unread=package_input.unread,
+        lifecycle=package_input.lifecycle,
         kinds=frozenset(one.href for one in apis.describe_apis(first, stated.Examples())),
-        menus=menus.build_menus(package, wanted.base, members) if is_whole else None,
+        menus=menus.build_menus(package, package_input.base, members) if is_whole else None,
     )

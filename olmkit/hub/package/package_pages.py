@@ -28,19 +28,19 @@ from olmkit.hub.records import Record
 _EMPTY: Final = "This package has no bundle in the catalog."
 
 
-def parts(wanted: PackageInput, known: Container[str] = ()) -> Iterator[Part]:
+def parts(package_input: PackageInput, known: Container[str] = ()) -> Iterator[Part]:
     """Yield all files of the package, without those of CRDs that are `known`.
 
     For a failed page, there is an error page with a `failure`.
     """
-    package = wanted.package
+    package = package_input.package
     if upgrades.shown_bundle(package) is None:
-        yield Part(wanted.path, ErrorPage(title=package.name, text=_EMPTY))
+        yield Part(package_input.path, ErrorPage(title=package.name, text=_EMPTY))
         return
     try:
-        pages = PackagePages(wanted, known)
+        pages = PackagePages(package_input, known)
     except Exception as error:  # data of any shape: an error affects only this package
-        yield failure_page(wanted, error)
+        yield failure_page(package_input, error)
         return
     yield from pages.icon()
     yield from pages.versions()
@@ -54,16 +54,16 @@ class PackagePages:
     Raises any error if the shown bundle cannot be read, and `InputError` if there is none.
     """
 
-    def __init__(self, wanted: PackageInput, known: Container[str] = ()) -> None:
-        shown = upgrades.shown_bundle(wanted.package)
+    def __init__(self, package_input: PackageInput, known: Container[str] = ()) -> None:
+        shown = upgrades.shown_bundle(package_input.package)
         if shown is None:
             raise InputError(_EMPTY.rstrip("."))
-        self._wanted = wanted
+        self._wanted = package_input
         self._shown = shown
         self._first = records.read_record(shown)
-        self._shared = shared_data(wanted, self._first, is_whole=True)
-        self._versions = VersionFiles(wanted, self._shared, known)
-        self._name = stated.display_name(self._first, wanted.package.name)
+        self._shared = shared_data(package_input, self._first, is_whole=True)
+        self._versions = VersionFiles(package_input, self._shared, known)
+        self._name = stated.display_name(self._first, package_input.package.name)
 
     def icon(self) -> Iterator[Part]:
         found = icons.package_icon(self._shared.fields, self._first.csv)
@@ -115,17 +115,17 @@ class PackagePages:
         yield Part(f"{wanted.path}package.json", Data(package_data(package, self._first)))
 
 
-def _pictures(wanted: PackageInput, first: Record) -> Iterator[Part]:
+def _pictures(package_input: PackageInput, first: Record) -> Iterator[Part]:
     """Yield the whole upgrade graph in each format, and the badge."""
-    package = wanted.package
-    graph = paths.graph(wanted.base, package.name)
+    package = package_input.package
+    graph = paths.graph(package_input.base, package.name)
     for name, text in (
         ("graph.svg", picture.svg([package])),
         ("graph.mmd", drawing.mermaid([package])),
         ("graph.dot", drawing.dot([package])),
     ):
         yield Part(f"{graph}{name}", text.encode("utf-8", "replace"))
-    yield Part(f"{wanted.path}badge.svg", badge.svg(package.name, first.version).encode())
+    yield Part(f"{package_input.path}badge.svg", badge.svg(package.name, first.version).encode())
 
 
 def _comparison(found: Facts, shared: Shared, display_name: str) -> Iterator[Part]:

@@ -27,10 +27,10 @@ class Part(NamedTuple):
     failure: str = ""
 
 
-def failure_page(wanted: PackageInput, error: Exception) -> Part:
+def failure_page(package_input: PackageInput, error: Exception) -> Part:
     """Return the page of a package that cannot be rendered."""
-    name = wanted.package.name
-    return failure_part(wanted.path, name, f"{wanted.catalog}: package {name}", error)
+    name = package_input.package.name
+    return failure_part(package_input.path, name, f"{package_input.catalog}: package {name}", error)
 
 
 def failure_part(path: str, title: str, where: str, error: Exception) -> Part:

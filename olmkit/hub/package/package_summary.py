@@ -29,25 +29,27 @@ class Summary:
     kinds: Mapping[tuple[str, str], Provider]
 
 
-def summary(wanted: PackageInput) -> Summary:
+def summary(package_input: PackageInput) -> Summary:
     """Return the data for lists and pages of kinds, from the package page's bundle."""
-    package = wanted.package
+    package = package_input.package
     shown = upgrades.shown_bundle(package)
     if shown is None:
-        text = f"{wanted.catalog}: package {package.name} has no bundle"
+        text = f"{package_input.catalog}: package {package.name} has no bundle"
         note = ReportItem(kind="note", text=text)
-        return Summary(tile=_bare_tile(wanted), notes=(note,), kinds={})
+        return Summary(tile=_bare_tile(package_input), notes=(note,), kinds={})
     try:
         record = records.read_record(shown)
-        shared = shared_data(wanted, record)
-        return Summary(tile=_tile(record, shared, wanted), kinds=_kinds(record, shared, wanted))
+        shared = shared_data(package_input, record)
+        return Summary(
+            tile=_tile(record, shared, package_input), kinds=_kinds(record, shared, package_input)
+        )
     except Exception as error:  # data of any shape: an error affects only this package
-        failure = failure_page(wanted, error).failure
-        return Summary(tile=_bare_tile(wanted), kinds={}, failure=failure)
+        failure = failure_page(package_input, error).failure
+        return Summary(tile=_bare_tile(package_input), kinds={}, failure=failure)
 
 
 def _kinds(
-    record: Record, shared: Shared, wanted: PackageInput
+    record: Record, shared: Shared, package_input: PackageInput
 ) -> Mapping[tuple[str, str], Provider]:
     """Return the provided kinds of all versions; the shown version takes precedence."""
     package = shared.package
@@ -71,7 +73,9 @@ def _kinds(
         )
         return Provider(
             display_name=stated.display_name(record, package.name),
-            href=wanted.path if is_shown else paths.bundle(wanted.base, package.name, newest.name),
+            href=package_input.path
+            if is_shown
+            else paths.bundle(package_input.base, package.name, newest.name),
             version=str(newest.version or newest.name),
             channels=tuple(one.name for one in shared.members.get(newest.name, ())),
             api_versions=tuple(
@@ -92,7 +96,7 @@ def _list_versions(of: Sequence[Bundle]) -> str:
     return f"{len(of)} versions from {first} to {last}"
 
 
-def _tile(record: Record, shared: Shared, wanted: PackageInput) -> Tile:
+def _tile(record: Record, shared: Shared, package_input: PackageInput) -> Tile:
     package = shared.package
     provider, _ = stated.provider(record)
     capability, level = stated.capability(record)
@@ -109,10 +113,10 @@ def _tile(record: Record, shared: Shared, wanted: PackageInput) -> Tile:
         "olm": ("v0", "v1") if is_v1 else ("v0",),
         "feature": tuple(features),
         "arch": stated.platforms(record, "arch") or ("amd64",),
-        "catalog": (wanted.catalog,) if wanted.many else (),
+        "catalog": (package_input.catalog,) if package_input.many else (),
     }
     return Tile(
-        href=wanted.path,
+        href=package_input.path,
         name=package.name,
         display_name=stated.display_name(record, package.name),
         provider=provider,
@@ -120,7 +124,7 @@ def _tile(record: Record, shared: Shared, wanted: PackageInput) -> Tile:
         version=record.version,
         icon=shared.icon,
         deprecated=package.deprecation is not None or upgrades.is_deprecated(record.bundle),
-        catalog=wanted.catalog if wanted.many else "",
+        catalog=package_input.catalog if package_input.many else "",
         capability=capability,
         v1=is_v1,
         facets=tuple((name, values) for name, values in facets.items() if values),
@@ -134,10 +138,10 @@ def _tile(record: Record, shared: Shared, wanted: PackageInput) -> Tile:
     )
 
 
-def _bare_tile(wanted: PackageInput) -> Tile:
-    package = wanted.package
+def _bare_tile(package_input: PackageInput) -> Tile:
+    package = package_input.package
     return Tile(
-        href=wanted.path,
+        href=package_input.path,
         name=package.name,
         display_name=package.name,
         provider="",
@@ -145,8 +149,8 @@ def _bare_tile(wanted: PackageInput) -> Tile:
         version="",
         icon=None,
         deprecated=package.deprecation is not None,
-        catalog=wanted.catalog if wanted.many else "",
+        catalog=package_input.catalog if package_input.many else "",
         capability="",
         v1=False,
-        facets=(("catalog", (wanted.catalog,)),) if wanted.many else (),
+        facets=(("catalog", (package_input.catalog,)),) if package_input.many else (),
     )

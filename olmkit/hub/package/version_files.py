@@ -28,15 +28,15 @@ _KEPT: Final = 8  # number of kept bundles, since the next ones replace them
 class VersionFiles:
     """Creates the files of versions, from the newest to the oldest."""
 
-    def __init__(self, wanted: PackageInput, shared: Shared, known: Container[str]) -> None:
+    def __init__(self, package_input: PackageInput, shared: Shared, known: Container[str]) -> None:
         self.compared = Facts()
         self.entries: list[Entry] = []
-        self._wanted = wanted
+        self._wanted = package_input
         self._shared = shared
         self._known = known
         self._record = lru_cache(maxsize=_KEPT)(records.read_record)
         self._read = lru_cache(maxsize=_KEPT)(lambda one: contents(self._record(one)))
-        self._same = _SameApis(wanted, self._record)
+        self._same = _SameApis(package_input, self._record)
         # Only of the last version: the fields of many versions would fill the memory.
         self._crds: dict[str, CrdPage] = {}
 
@@ -91,10 +91,10 @@ class VersionFiles:
 class _SameApis:
     """The place of an API's contents: on the page of the newest version that has them."""
 
-    def __init__(self, wanted: PackageInput, read: Callable[[Bundle], Record]) -> None:
-        self._wanted = wanted
+    def __init__(self, package_input: PackageInput, read: Callable[[Bundle], Record]) -> None:
+        self._wanted = package_input
         self._read = read
-        self._listed = upgrades.bundles(wanted.package)
+        self._listed = upgrades.bundles(package_input.package)
         self._next = 0  # the index of the newest version that has not been checked
         self._found: dict[str, tuple[Bundle, Link]] = {}
         self._contents: dict[str, Mapping[GVK, str]] = {}

@@ -92,32 +92,32 @@ def _truth(text: str) -> bool:
 
 
 async def _build_operator(
-    given: Flags, environment: Mapping[str, str], home: Path
+    flags: Flags, environment: Mapping[str, str], home: Path
 ) -> AnsibleOperator:
-    listed = process.read_watches(ansible_watches.read, given.own.watches_file, environment)
-    return await build_operator(listed, given, environment, home)
+    listed = process.read_watches(ansible_watches.read, flags.own.watches_file, environment)
+    return await build_operator(listed, flags, environment, home)
 
 
 async def build_operator(
-    listed: Sequence[AnsibleWatch], given: Flags, environment: Mapping[str, str], home: Path
+    listed: Sequence[AnsibleWatch], flags: Flags, environment: Mapping[str, str], home: Path
 ) -> AnsibleOperator:
     """Return the operator of these entries; raise `ConfigurationError` without role or Ansible."""
-    file: Path = given.own.watches_file
+    file: Path = flags.own.watches_file
     variables = dict(environment)
     for name in ("roles", "collections"):
-        if said := getattr(given.own, f"ansible_{name}_path"):
+        if said := getattr(flags.own, f"ansible_{name}_path"):
             variables[f"ANSIBLE_{name.upper()}_PATH"] = said
     variables["ANSIBLE_COLLECTIONS_PATH"] = installed.collections_path(file.parent, variables)
-    entries = [_entry(one, file.parent, variables, given) for one in listed]
+    entries = [_entry(one, file.parent, variables, flags) for one in listed]
     variables["ANSIBLE_ROLES_PATH"] = installed.roles_path(file.parent, variables)
-    if given.own.syntax_check:
+    if flags.own.syntax_check:
         contents = [part for one in entries for part in (one.content, one.finalizing)]
         await syntax.check(contents, variables, home / "syntax")
-    port = given.own.play_metrics_port
+    port = flags.own.play_metrics_port
     if port:
         variables["OLMKIT_PLAY_METRICS"] = f"http://127.0.0.1:{port}{play_metrics.PATH}"
-    runner = await installed.runner(variables, given.own.runner, home / "fork-server")
-    files = [given.kubeconfig] if given.kubeconfig else []
+    runner = await installed.runner(variables, flags.own.runner, home / "fork-server")
+    files = [flags.kubeconfig] if flags.kubeconfig else []
     config = kubeconfig.load(paths=files, environment=environment)
     return AnsibleOperator(
         entries=entries,
@@ -125,12 +125,12 @@ async def build_operator(
         proxy=RunProxy(Connection(config, user_agent=runtime.user_agent(_NAME))),
         settings=RunSettings(
             folder=home / "runner",
-            period=_PERIOD if given.own.reconcile_period is None else given.own.reconcile_period,
-            timeout=given.own.run_timeout,
-            log_events=given.own.ansible_log_events,
+            period=_PERIOD if flags.own.reconcile_period is None else flags.own.reconcile_period,
+            timeout=flags.own.run_timeout,
+            log_events=flags.own.ansible_log_events,
             logs_output=environment.get("ANSIBLE_DEBUG_LOGS", "").lower() in ("true", "1", "t"),
-            sets_owner=given.own.inject_owner_ref,
-            arguments=_split_words(given.own.ansible_args),
+            sets_owner=flags.own.inject_owner_ref,
+            arguments=_split_words(flags.own.ansible_args),
         ),
         now=runtime.timestamp,
         clock=time.monotonic,
@@ -139,7 +139,7 @@ async def build_operator(
 
 
 def _entry(
-    watch: AnsibleWatch, folder: Path, environment: Mapping[str, str], given: Flags
+    watch: AnsibleWatch, folder: Path, environment: Mapping[str, str], flags: Flags
 ) -> AnsibleEntry:
     def find(role: str, playbook: str) -> RunContent:
         try:
@@ -161,8 +161,8 @@ def _entry(
             environment,
             watch.gvk,
             ("MAX_CONCURRENT_RECONCILES", "WORKER"),
-            given.workers,
-            least=1,
+            flags.workers,
+            minimum=1,
         ),
         verbosity=min(
             _MOST_VERBOSE,
@@ -170,15 +170,20 @@ def _entry(
                 environment,
                 watch.gvk,
                 ("ANSIBLE_VERBOSITY",),
-                given.own.ansible_verbosity,
-                least=0,
+                flags.own.ansible_verbosity,
+                minimum=0,
             ),
         ),
     )
 
 
 def _number(
-    environment: Mapping[str, str], gvk: GVK, names: tuple[str, ...], otherwise: int, *, least: int
+    environment: Mapping[str, str],
+    gvk: GVK,
+    names: tuple[str, ...],
+    otherwise: int,
+    *,
+    minimum: int,
 ) -> int:
     """Return the number of a kind in a variable such as `WORKER_MEMCACHED_CACHE_EXAMPLE_COM`."""
     for name in names:
@@ -186,8 +191,8 @@ def _number(
         said = environment.get(variable)
         if said is None:
             continue
-        if not (said.isascii() and said.isdigit()) or int(said) < least:
-            raise ConfigurationError(f"`{variable}` is not a number from {least}: `{said:.80}`")
+        if not (said.isascii() and said.isdigit()) or int(said) < minimum:
+            raise ConfigurationError(f"`{variable}` is not a number from {minimum}: `{said:.80}`")
         return int(said)
     return otherwise
 

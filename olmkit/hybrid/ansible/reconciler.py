@@ -172,7 +172,7 @@ class AnsibleReconciler:
         owner: Manifest,
         access: RunAccess,
         numbers: tuple[int, int],
-        take: Callable[[Event], None],
+        handle: Callable[[Event], None],
         *,
         is_deleted: bool,
         more: Sequence[str] = (),
@@ -187,7 +187,7 @@ class AnsibleReconciler:
                 del said[:-_SAID]
                 return
             outcome.take(event)
-            take(event)
+            handle(event)
 
         verbosity, keep = numbers
         try:

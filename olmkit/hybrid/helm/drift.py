@@ -68,20 +68,20 @@ def ownership(owner: Manifest, live: Manifest, *, chart: str) -> Manifest | None
     return {"apiVersion": live.get("apiVersion"), "kind": live.get("kind"), "metadata": metadata}
 
 
-def differences(live: Manifest, wanted: Manifest) -> Iterator[str]:
+def differences(live: Manifest, desired: Manifest) -> Iterator[str]:
     """Yield the fields that differ, each as a line without the data of Secrets."""
-    for step in changes.json_patch(_chart_fields(live), _chart_fields(wanted)):
+    for step in changes.json_patch(_chart_fields(live), _chart_fields(desired)):
         value = step.get("value")
-        if masks.is_secret(wanted) and step["path"].startswith(("/data", "/stringData")):
+        if masks.is_secret(desired) and step["path"].startswith(("/data", "/stringData")):
             value = masks.MASK
         yield f"{step['op']} {step['path']}" + (
             "" if step["op"] == "remove" else f": {value!r:.200}"
         )
 
 
-def is_changed(live: Manifest, wanted: Manifest) -> bool:
+def is_changed(live: Manifest, desired: Manifest) -> bool:
     """Return whether there are differences other than fields that the server manages."""
-    return not changes.same(_chart_fields(live), _chart_fields(wanted))
+    return not changes.same(_chart_fields(live), _chart_fields(desired))
 
 
 def _chart_fields(manifest: Manifest) -> Manifest:

@@ -27,19 +27,19 @@ class Failures:
     clock: Callable[[], float]
     _found: dict[str, _Failure] = field(default_factory=dict)
 
-    def pause(self, uid: str, wanted: str) -> float:
+    def pause(self, uid: str, digest: str) -> float:
         """Return the seconds until this input may be retried; 0: now."""
         failure = self._found.get(uid)
-        if failure is None or failure.input != wanted:
+        if failure is None or failure.input != digest:
             return 0.0
         return max(0.0, failure.until - self.clock())
 
-    def note(self, uid: str, wanted: str) -> float:
+    def note(self, uid: str, digest: str) -> float:
         """Record a failure; return the seconds until the next attempt."""
         last = self._found.get(uid)
-        is_repeated = last is not None and last.input == wanted
+        is_repeated = last is not None and last.input == digest
         pause = min(LONGEST, last.pause * 2) if last is not None and is_repeated else FIRST
-        self._found[uid] = _Failure(wanted, pause, self.clock() + pause)
+        self._found[uid] = _Failure(digest, pause, self.clock() + pause)
         return pause
 
     def forget(self, uid: str) -> None:

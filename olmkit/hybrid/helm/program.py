@@ -34,19 +34,19 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def _build_operator(given: Flags, environment: Mapping[str, str], home: Path) -> HelmOperator:
-    listed = process.read_watches(watches.read, given.own.watches_file, environment)
-    return await build_operator(listed, given, environment, home)
+async def _build_operator(flags: Flags, environment: Mapping[str, str], home: Path) -> HelmOperator:
+    listed = process.read_watches(watches.read, flags.own.watches_file, environment)
+    return await build_operator(listed, flags, environment, home)
 
 
 async def build_operator(
-    listed: Sequence[HelmWatch], given: Flags, environment: Mapping[str, str], home: Path
+    listed: Sequence[HelmWatch], flags: Flags, environment: Mapping[str, str], home: Path
 ) -> HelmOperator:
     """Return the operator of these entries; raise `ConfigurationError` without chart or helm."""
-    file: Path = given.own.watches_file
+    file: Path = flags.own.watches_file
     charts = [helm.chart(_place(file, one)) for one in listed]
     program = await helm.helm(
-        given.own.helm, environment=environment, home=home, kubeconfig=given.kubeconfig
+        flags.own.helm, environment=environment, home=home, kubeconfig=flags.kubeconfig
     )
     entries = [
         (await _render_templates(one, program), chart)
@@ -56,9 +56,9 @@ async def build_operator(
         entries=entries,
         helm=program,
         now=runtime.timestamp,
-        period=_PERIOD if given.own.reconcile_period is None else given.own.reconcile_period,
-        workers=given.workers,
-        hides_overrides=given.own.suppress_override_values,
+        period=_PERIOD if flags.own.reconcile_period is None else flags.own.reconcile_period,
+        workers=flags.workers,
+        hides_overrides=flags.own.suppress_override_values,
     )
 
 

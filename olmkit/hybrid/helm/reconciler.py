@@ -117,7 +117,7 @@ class HelmReconciler:
 
     # One reconcile
 
-    async def _apply_release(self, owner: Manifest, wanted: Inputs, found: dict[str, Any]) -> float:
+    async def _apply_release(self, owner: Manifest, inputs: Inputs, found: dict[str, Any]) -> float:
         """Apply the release; return 0, or the seconds until it may be retried."""
         release = releases.current(await self._clean_up_revisions(owner))
         if release is not None:
@@ -127,15 +127,15 @@ class HelmReconciler:
         try:
             if release is None or _is_to_install(release):
                 self._report_overrides(owner)
-                await self._install(owner, wanted, release)
+                await self._install(owner, inputs, release)
                 release, is_new = None, True
-            elif await self._is_outdated(owner, release, wanted):
+            elif await self._is_outdated(owner, release, inputs):
                 self._report_overrides(owner)
-                await self._upgrade(owner, wanted, release)
+                await self._upgrade(owner, inputs, release)
                 release, is_new = None, True
         except HelmError as error:
-            message = masks.hidden(error.message, await self._secrets(owner, wanted, release))
-            return self._failed(owner, wanted, found, doing, message)
+            message = masks.hidden(error.message, await self._secrets(owner, inputs, release))
+            return self._failed(owner, inputs, found, doing, message)
         if release is None:
             release = releases.current(await self._read_revisions(owner))
         if release is None:
@@ -152,50 +152,50 @@ class HelmReconciler:
         status.deployed(found, release, now=self.now(), room=status.room(owner))
         return 0.0
 
-    async def _secrets(self, owner: Manifest, wanted: Inputs, release: Release | None) -> list[str]:
+    async def _secrets(self, owner: Manifest, inputs: Inputs, release: Release | None) -> list[str]:
         """Return the values of the Secrets in the current and the desired release."""
         found = releases.manifests(release.manifest) if release is not None else []
         # Objects that cannot be rendered have no Secrets that an error could show.
         with contextlib.suppress(OlmkitError):
-            new = await self._rendered(owner, wanted, is_there=release is not None)
+            new = await self._rendered(owner, inputs, is_there=release is not None)
             found += releases.manifests(new)
         return masks.secrets_of(found)
 
     def _failed(
         self,
         owner: Manifest,
-        wanted: Inputs,
+        inputs: Inputs,
         found: dict[str, Any],
         doing: str,
         message: str,
     ) -> float:
-        pause = self.failures.note(_uid(owner), wanted.label)
+        pause = self.failures.note(_uid(owner), inputs.label)
         status.failed(found, doing=doing, message=message, now=self.now())
         facts = {"object": f"{objects.namespace(owner)}/{objects.name(owner)}", "pause": pause}
         _LOG.error("helm failed", extra=facts | {"doing": doing, "error": message})
         return pause
 
-    async def _install(self, owner: Manifest, wanted: Inputs, left: Release | None) -> None:
+    async def _install(self, owner: Manifest, inputs: Inputs, left: Release | None) -> None:
         """Install; remains of a failed attempt are uninstalled before and after."""
         name, namespace = objects.name(owner), objects.namespace(owner)
         if left is not None:
             await self.helm.uninstall(name, namespace)
         try:
-            await self.helm.install(name, namespace, wanted)
+            await self.helm.install(name, namespace, inputs)
         except HelmError as error:
             # If another operator has created a release with this name meanwhile, it stays.
             if _IN_USE not in error.message and await self._read_revisions(owner):
                 await self.helm.uninstall(name, namespace)
             raise
 
-    async def _upgrade(self, owner: Manifest, wanted: Inputs, last: Release) -> None:
+    async def _upgrade(self, owner: Manifest, inputs: Inputs, last: Release) -> None:
         """Upgrade; after a failure, roll back to the last revision that was deployed."""
         name, namespace = objects.name(owner), objects.namespace(owner)
         try:
             await self.helm.upgrade(
                 name,
                 namespace,
-                wanted,
+                inputs,
                 is_server_side=last.is_server_side,
                 force=_is_set(owner, "upgrade-force", default=False),
             )
@@ -285,30 +285,30 @@ class HelmReconciler:
                 hint="give the object another name, or uninstall that release",
             )
 
-    async def _is_outdated(self, owner: Manifest, release: Release, wanted: Inputs) -> bool:
+    async def _is_outdated(self, owner: Manifest, release: Release, inputs: Inputs) -> bool:
         """Return whether an upgrade is needed."""
         if release.status != releases.DEPLOYED:
             return True
         known = release.input or self._compared.get(_uid(owner), "")
-        if known and known != wanted.label:
+        if known and known != inputs.label:
             return True
         if known and not self.watch.renders_on_server:
             return False
-        new = await self._rendered(owner, wanted, is_there=True)
+        new = await self._rendered(owner, inputs, is_there=True)
         if releases.same(new, release.manifest):
-            self._compared[_uid(owner)] = wanted.label
+            self._compared[_uid(owner)] = inputs.label
             return False
-        if releases.same(new, await self._rendered(owner, wanted, is_there=True)):
+        if releases.same(new, await self._rendered(owner, inputs, is_there=True)):
             return True
         # An adopted release has no other information on whether it is up to date.
         _LOG.warning("the chart renders random values", extra={"release": release.name})
         return False
 
-    async def _rendered(self, owner: Manifest, wanted: Inputs, *, is_there: bool) -> str:
+    async def _rendered(self, owner: Manifest, inputs: Inputs, *, is_there: bool) -> str:
         return await self.helm.render(
             objects.name(owner),
             objects.namespace(owner),
-            wanted,
+            inputs,
             is_there=is_there,
             on_server=self.watch.renders_on_server,
         )
@@ -334,12 +334,12 @@ class HelmReconciler:
         return done
 
     async def _repair_object(
-        self, owner: Manifest, wanted: Manifest, *, is_rehearsal: bool, is_new: bool
+        self, owner: Manifest, desired: Manifest, *, is_rehearsal: bool, is_new: bool
     ) -> list[str]:
         namespace = objects.namespace(owner)
-        gvk = objects.gvk(wanted)
+        gvk = objects.gvk(desired)
         resource = await self.client.cluster.resource(gvk.api_version, gvk.kind)
-        applied = drift.as_helm_applies(wanted, release=objects.name(owner), namespace=namespace)
+        applied = drift.as_helm_applies(desired, release=objects.name(owner), namespace=namespace)
         if resource.namespaced:
             applied["metadata"].setdefault("namespace", namespace)
         key = Request(objects.name(applied), objects.namespace(applied))
@@ -358,7 +358,7 @@ class HelmReconciler:
                 done = [f"change {_describe(applied)}: {field}" for field in fields]
                 if not is_rehearsal:
                     live = await helm.apply(applied)
-        if is_rehearsal or drift.is_kept(wanted):
+        if is_rehearsal or drift.is_kept(desired):
             return done
         belongs = drift.ownership(owner, live, chart=self.chart.name)
         if belongs is not None:

@@ -71,7 +71,7 @@ async def build_with_engine(
 
 
 def _targets(
-    folders: Sequence[str], tags: Sequence[str], wanted: ImageReference | None, target: str
+    folders: Sequence[str], tags: Sequence[str], requested: ImageReference | None, target: str
 ) -> Sequence[str]:
     """Return the target of each image; `tags` are the default names, `NAME:VERSION`.
 
@@ -79,14 +79,14 @@ def _targets(
     """
     if len(folders) == 1:
         return [target]
-    match wanted:
+    match requested:
         case None | LayoutReference(tag=None):
             names, targets = tags, [target] * len(tags)
         case Reference() if Reference.parse(target).tag is None:
-            names = targets = [f"{wanted.name}:{tag.partition(':')[2]}" for tag in tags]
+            names = targets = [f"{requested.name}:{tag.partition(':')[2]}" for tag in tags]
         case _:
             raise ConfigurationError(
-                f"several images cannot have the same name `{wanted}`",
+                f"several images cannot have the same name `{requested}`",
                 hint="name a repository without a tag: each image gets its bundle's version",
             )
     first: dict[str, str] = {}

@@ -30,22 +30,22 @@ _NEWEST: Final = 99  # a later minor version is probably a typo
 _AT_ONCE: Final = 8  # concurrent requests to registries
 
 
-def gather(given: GivenFacts) -> Facts:
+def gather(facts: GivenFacts) -> Facts:
     """Return the facts; raise `ConfigurationError` for an invalid value."""
-    values = optional_values(given.optional_values)
-    containerfile = given.containerfile or values.get("index-path", "")
+    values = optional_values(facts.optional_values)
+    containerfile = facts.containerfile or values.get("index-path", "")
     return Facts(
-        kube_version=kube_version(given.kube_version or values.get("k8s-version", "")),
-        openshift_versions=openshift_versions(given.openshift_versions),
-        categories=read_categories(Path(given.categories)) if given.categories else None,
+        kube_version=kube_version(facts.kube_version or values.get("k8s-version", "")),
+        openshift_versions=openshift_versions(facts.openshift_versions),
+        categories=read_categories(Path(facts.categories)) if facts.categories else None,
         containerfile=_read(Path(containerfile), "the Containerfile") if containerfile else None,
     )
 
 
-def optional_values(given: Sequence[str]) -> dict[str, str]:
+def optional_values(values: Sequence[str]) -> dict[str, str]:
     """Parse `KEY=VALUE` strings; raise `ConfigurationError` for an unknown key or value."""
     found: dict[str, str] = {}
-    for text in (part for words in given for part in words.split(",")):
+    for text in (part for words in values for part in words.split(",")):
         key, equals, value = text.partition("=")
         if not equals or key not in _OPTIONAL_KEYS:
             raise ConfigurationError(

@@ -63,9 +63,9 @@ def _read_existing(folder: Path, *, force: bool) -> Tree:
     return disk.read_tree(folder)
 
 
-def _check_links(folder: Path, wanted: Tree) -> None:
+def _check_links(folder: Path, desired: Tree) -> None:
     """Raise an error for links: their targets may be outside of the folder."""
-    for path in wanted:
+    for path in desired:
         parts = path.split("/")
         for end in range(1, len(parts) + 1):
             one = folder.joinpath(*parts[:end])
@@ -98,7 +98,7 @@ def _bundle_labels(labels: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _is_ours(path: str, wanted: Tree) -> bool:
+def _is_ours(path: str, desired: Tree) -> bool:
     """Return whether a file is in a folder that contains only bundle files."""
-    tops = {one.partition("/")[0] for one in wanted if "/" in one}
+    tops = {one.partition("/")[0] for one in desired if "/" in one}
     return "/" in path and path.partition("/")[0] in tops

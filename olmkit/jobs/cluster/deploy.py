@@ -162,19 +162,19 @@ async def removal(
 
 
 async def delete(
-    reader: ClusterObjects, made: UndeployPlan, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, plan: UndeployPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete the operands while the operator still manages them, then the operator.
 
     Raises `ClusterError` if another operator's webhook does not respond.
     """
-    last = [one for one in made.objects if objects.kind(one) in (kinds.CRD[1], kinds.NAMESPACE[1])]
-    operator = tuple(one for one in made.objects if one not in last)
+    last = [one for one in plan.objects if objects.kind(one) in (kinds.CRD[1], kinds.NAMESPACE[1])]
+    operator = tuple(one for one in plan.objects if one not in last)
     whole = OperatorRemoval(
-        operands=made.operands,
+        operands=plan.operands,
         operator=(operator,),
         definitions=(tuple(last),),
-        unread=made.unread,
+        unread=plan.unread,
         may_go_first=bool(rollout.workloads(operator)),
     )
     return await operator_removal.carry_out(reader, whole, report=report, timeouts=timeouts)

@@ -148,10 +148,10 @@ async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undepl
 
 
 async def uninstall(
-    reader: ClusterObjects, made: UndeployPlan, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, plan: UndeployPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete OLM, and wait until it is deleted."""
-    steps = (made.operands, made.objects)
+    steps = (plan.operands, plan.objects)
     return await write.delete(reader, steps, report=report, timeouts=timeouts)
 
 

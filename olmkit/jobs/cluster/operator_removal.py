@@ -39,7 +39,7 @@ class OperatorRemoval:
 
 
 async def carry_out(
-    reader: ClusterObjects, made: OperatorRemoval, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, removal: OperatorRemoval, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete the operator step by step; stop after a step that times out.
 
@@ -58,45 +58,45 @@ async def carry_out(
             operands=operands,
             report=report,
             timeouts=timeouts.rest(end),
-            remove_finalizers=made.remove_finalizers,
+            remove_finalizers=removal.remove_finalizers,
         )
         gone += done.gone
         return replace(done, gone=gone)
 
-    if made.operands:
+    if removal.operands:
         silent = [
-            crd for crd in _crds(made) if not await operand_objects.has_converter(reader, crd)
+            crd for crd in _crds(removal) if not await operand_objects.has_converter(reader, crd)
         ]
         await operand_objects.turn_off_conversion(reader, silent, report=report)
     try:
-        done = await delete(operands=made.operands)
+        done = await delete(operands=removal.operands)
     except ClusterError as error:
-        if not error.is_of_webhook or not made.may_go_first:
+        if not error.is_of_webhook or not removal.may_go_first:
             raise
         report(
             "a webhook of the operator does not answer, so the operator is deleted before "
             "its objects"
         )
-        postponed = made.operands
+        postponed = removal.operands
         done = Removed(gone=gone)
     if not done.left:
-        done = await delete(*made.operator)
-    if not done.left and (postponed or made.unread):
-        freed = await operand_objects.turn_off_conversion(reader, made.unread, report=report)
+        done = await delete(*removal.operator)
+    if not done.left and (postponed or removal.unread):
+        freed = await operand_objects.turn_off_conversion(reader, removal.unread, report=report)
         done = await delete(operands=(*postponed, *freed))
-    return done if done.left else await delete(*made.definitions)
+    return done if done.left else await delete(*removal.definitions)
 
 
-def _crds(made: OperatorRemoval) -> list[Manifest]:
+def _crds(removal: OperatorRemoval) -> list[Manifest]:
     """Return the CRDs to delete whose objects can be listed.
 
     A successful list is not enough: the garbage collector, which finishes the deletion, requests a
     different version than the stored one.
     """
-    unread = {objects.name(crd) for crd in made.unread}
+    unread = {objects.name(crd) for crd in removal.unread}
     return [
         one
-        for step in made.definitions
+        for step in removal.definitions
         for one in step
         if objects.kind(one) == kinds.CRD[1] and objects.name(one) not in unread
     ]

@@ -112,39 +112,39 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
     return await add_details(reader, made) if logs else made
 
 
-async def add_details(reader: ClusterObjects, made: ClusterState) -> ClusterState:
+async def add_details(reader: ClusterObjects, state: ClusterState) -> ClusterState:
     """Return the snapshot with details about problems: OLM itself, logs, webhooks."""
     full, crds = await asyncio.gather(
-        _with_system(reader, made), conversions.ailing(reader, made.own_csvs())
+        _with_system(reader, state), conversions.ailing(reader, state.own_csvs())
     )
     full = replace(full, unconverted=crds.unconverted, ending_crds=crds.ending)
     full = await _with_doubtful_nodes(reader, full)
     return await with_logs(reader, full)
 
 
-async def _with_doubtful_nodes(reader: ClusterObjects, made: ClusterState) -> ClusterState:
+async def _with_doubtful_nodes(reader: ClusterObjects, state: ClusterState) -> ClusterState:
     """Return the snapshot with the nodes of pods that are not ready."""
-    known = {objects.name(one) for one in made.nodes}
-    names = sorted(set(pods.find_doubtful_nodes(made)) - known)
+    known = {objects.name(one) for one in state.nodes}
+    names = sorted(set(pods.find_doubtful_nodes(state)) - known)
     found = await asyncio.gather(*(or_default(reader.find(_NODE, name), None) for name in names))
     nodes = tuple(_with_kind(_NODE, one) for one in found if one is not None)
-    return replace(made, nodes=(*made.nodes, *nodes))
+    return replace(state, nodes=(*state.nodes, *nodes))
 
 
-async def _with_system(reader: ClusterObjects, made: ClusterState) -> ClusterState:
+async def _with_system(reader: ClusterObjects, state: ClusterState) -> ClusterState:
     """Return the snapshot with OLM's Deployments, and pods and events of failing ones."""
     found = await asyncio.gather(*(_program(reader, name) for name in kinds.PROGRAMS))
     deployments = tuple(one for part in found for one in part)
-    known = {objects.namespace(one) for one in (*made.pods, *made.events)} | {made.namespace}
+    known = {objects.namespace(one) for one in (*state.pods, *state.events)} | {state.namespace}
     places = {
         objects.namespace(one) for one in deployments if kinds.condition(one, "Available") is None
     } - known
-    pods_, events = made.pods, made.events
+    pods_, events = state.pods, state.events
     for place in sorted(places):
         pods_ += await _list(reader, _POD, place)
         events += await _list(reader, _EVENT, place)
     return replace(
-        made,
+        state,
         system=deployments,
         pods=pods_,
         events=tuple(sorted(events, key=snapshots.event_time)),
@@ -176,9 +176,9 @@ def _with_kind(kind: Kind, manifest: Manifest) -> Manifest:
     return {"apiVersion": kind[0], "kind": kind[1], **manifest}
 
 
-async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:
+async def with_logs(reader: ClusterObjects, state: ClusterState) -> ClusterState:
     """Return the snapshot with the last log lines of failed containers."""
-    wanted = list(dict.fromkeys(pods.find_needed_logs(made)))
+    wanted = list(dict.fromkeys(pods.find_needed_logs(state)))
     texts = await asyncio.gather(
         *(
             reader.log(namespace, pod, container, previous=previous)
@@ -189,12 +189,14 @@ async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:
         f"{namespace}/{pod}/{container}": lines
         for (namespace, pod, container, _), lines in zip(wanted, texts, strict=True)
     }
-    return replace(made, logs=logs)
+    return replace(state, logs=logs)
 
 
-async def find_existing(reader: ClusterObjects, wanted: Iterable[Manifest]) -> tuple[Manifest, ...]:
+async def find_existing(
+    reader: ClusterObjects, manifests: Iterable[Manifest]
+) -> tuple[Manifest, ...]:
     """Return the manifests whose objects exist in the cluster."""
-    return tuple([one for one in wanted if await reader.current(one) is not None])
+    return tuple([one for one in manifests if await reader.current(one) is not None])
 
 
 async def why(

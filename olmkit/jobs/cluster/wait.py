@@ -109,7 +109,7 @@ async def wait_until_ready(
 
 
 async def wait_for_state(
-    look: Callable[[], Awaitable[T]],
+    observe: Callable[[], Awaitable[T]],
     explained: Callable[[T], Explanation],
     *,
     report: Report,
@@ -129,7 +129,7 @@ async def wait_for_state(
     since = clock()
     is_last = False
     while True:
-        seen = await retry(look, report, end)
+        seen = await retry(observe, report, end)
         now = clock()
         explanation = explained(seen)
         if last is None or (explanation.cause, explanation.message) != (last.cause, last.message):
@@ -149,7 +149,7 @@ async def wait_for_state(
 
 
 async def wait_until_healthy(
-    look: Callable[[], Awaitable[Diagnosis | None]],
+    observe: Callable[[], Awaitable[Diagnosis | None]],
     done: str,
     *,
     report: Report,
@@ -162,11 +162,11 @@ async def wait_until_healthy(
             return finding.below()
         return Explanation(readiness=Readiness.READY, cause="healthy", message=done)
 
-    return await wait_for_state(look, explained, report=report, timeouts=timeouts)
+    return await wait_for_state(observe, explained, report=report, timeouts=timeouts)
 
 
 async def wait_until_deleted(
-    reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, manifests: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> tuple[Manifest, ...]:
     """Wait until the objects are deleted; return those that remain at the time limit.
 
@@ -174,7 +174,7 @@ async def wait_until_deleted(
     """
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
-    left = wanted
+    left = manifests
 
     async def look() -> list[Manifest]:
         return [one for one in left if await _exists(reader, one)]
@@ -182,7 +182,7 @@ async def wait_until_deleted(
     while left:
         found = await retry(look, report, end)
         if found and len(found) != len(left):
-            report(f"{len(found)} of {len(wanted)} objects still exist")
+            report(f"{len(found)} of {len(manifests)} objects still exist")
         left = tuple(found)
         if clock() >= end:
             break
@@ -191,9 +191,9 @@ async def wait_until_deleted(
     return left
 
 
-async def _exists(reader: ClusterObjects, wanted: Manifest) -> bool:
-    found = await reader.current(wanted)
-    uid = objects.metadata(wanted).get("uid")
+async def _exists(reader: ClusterObjects, desired: Manifest) -> bool:
+    found = await reader.current(desired)
+    uid = objects.metadata(desired).get("uid")
     return found is not None and uid in (None, objects.metadata(found).get("uid"))
 
 

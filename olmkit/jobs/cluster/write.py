@@ -134,8 +134,8 @@ async def delete(
     return Removed(gone=tuple(gone))
 
 
-async def _remove_finalizers(reader: ClusterObjects, left: Objects, report: Report) -> None:
-    for manifest in left:
+async def _remove_finalizers(reader: ClusterObjects, remaining: Objects, report: Report) -> None:
+    for manifest in remaining:
         found = await reader.current(manifest)
         dropped = finalizers.of_operators(found) if found is not None else []
         if found is None or not dropped:
@@ -149,9 +149,9 @@ async def _remove_finalizers(reader: ClusterObjects, left: Objects, report: Repo
             )
 
 
-async def find_held(reader: ClusterObjects, left: Iterable[Manifest]) -> Objects:
+async def find_held(reader: ClusterObjects, remaining: Iterable[Manifest]) -> Objects:
     """Return the objects that finalizers of operators or of OLM keep."""
-    there = [await reader.current(one) for one in left]
+    there = [await reader.current(one) for one in remaining]
     return tuple(one for one in there if one is not None and finalizers.of_operators(one))
 
 

@@ -135,16 +135,16 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     )
 
 
-def _refuse_ending(here: ClusterState) -> None:
+def _refuse_ending(state: ClusterState) -> None:
     """Raise `InputError` if the namespace is being deleted."""
-    ending = namespaces.explain_namespace(next(iter(here.namespaces), None))
+    ending = namespaces.explain_namespace(next(iter(state.namespaces), None))
     if ending is not None:
         raise InputError(ending.message, hint=ending.hint)
 
 
-def _refuse_second(here: ClusterState, package: str, namespace: str) -> None:
+def _refuse_second(state: ClusterState, package: str, namespace: str) -> None:
     """Raise `InputError` if a Subscription of the namespace requests the package already."""
-    if here.subscription(package) is not None:
+    if state.subscription(package) is not None:
         raise InputError(
             f"`{package}` is already requested in namespace `{namespace}`",
             hint=f"run `olmkit why {package} -n {namespace}` to see its state, "
@@ -169,18 +169,18 @@ def _describe_approval(
         )
 
 
-def _holding(here: ClusterState) -> list[str]:
+def _holding(state: ClusterState) -> list[str]:
     """Return the Subscriptions that make OLM wait for an approval in the whole namespace."""
     return [
         objects.name(one)
-        for one in here.subscriptions
+        for one in state.subscriptions
         if kinds.spec(one).get("installPlanApproval") == "Manual"
     ]
 
 
 async def carry_out(
     reader: ClusterObjects,
-    made: Plan,
+    plan: Plan,
     *,
     report: Report,
     timeouts: Timeouts,
@@ -194,7 +194,7 @@ async def carry_out(
     `undone`, they stay. `added` is that of `until_ready`.
     """
     work = _create_and_wait(
-        reader, made, report=report, timeouts=timeouts, created=created, added=added
+        reader, plan, report=report, timeouts=timeouts, created=created, added=added
     )
     return await cluster_write.attempt(
         work, lambda undone: take_back(reader, created, report=undone), undone=undone
@@ -203,38 +203,38 @@ async def carry_out(
 
 async def _create_and_wait(
     reader: ClusterObjects,
-    made: Plan,
+    plan: Plan,
     *,
     report: Report,
     timeouts: Timeouts,
     created: list[Manifest],
     added: cluster_read.Added | None,
 ) -> Explanation:
-    for manifest in made.objects:
-        if objects.kind(manifest) == "CatalogSource" and made.served is not None:
-            await wait_until_served(reader, made.served, report, timeouts)
+    for manifest in plan.objects:
+        if objects.kind(manifest) == "CatalogSource" and plan.served is not None:
+            await wait_until_served(reader, plan.served, report, timeouts)
         if objects.kind(manifest) == kinds.CATALOG_SOURCE[1]:
             await earlier_catalog.wait_for_pods(reader, manifest, report, timeouts)
         if objects.kind(manifest) == kinds.SUBSCRIPTION[1]:
             await earlier_catalog.wait_until_connected(reader, created, timeouts)
         await cluster_write.create(reader, manifest, created=created, report=report)
-    if made.served is not None:
-        await adopt(reader, made.served)
-    request = made.request
+    if plan.served is not None:
+        await adopt(reader, plan.served)
+    request = plan.request
     refused = set[str]()
 
     async def act(seen: ClusterState, found: Explanation) -> bool:
         await one_group.settle(reader, seen, created, report)
-        if not (made.waits and cluster_wait.is_approval(found)):
+        if not (plan.waits and cluster_wait.is_approval(found)):
             return False
-        return await _approve(reader, made, seen, report, refused)
+        return await _approve(reader, plan, seen, report, refused)
 
     found = await cluster_wait.wait_until_ready(
         reader,
         request.package,
         request.namespace,
         report=report,
-        target=made.csv if request.manual else "",
+        target=plan.csv if request.manual else "",
         act=act,
         timeouts=timeouts,
         added=added,
@@ -251,7 +251,7 @@ async def _create_and_wait(
 
 
 async def _approve(
-    reader: ClusterObjects, made: Plan, seen: ClusterState, report: Report, refused: set[str]
+    reader: ClusterObjects, plan: Plan, seen: ClusterState, report: Report, refused: set[str]
 ) -> bool:
     """Approve the newest waiting InstallPlan if it has the requested version and no neighbor's.
 
@@ -260,9 +260,9 @@ async def _approve(
     has_approved = False
     for waiting in cluster_wait.waiting_plans(seen)[-1:]:
         names = kinds.plan_csvs(waiting)
-        if made.csv and made.csv not in names:
+        if plan.csv and plan.csv not in names:
             continue
-        if others := _of_neighbors(made, seen, names):
+        if others := _of_neighbors(plan, seen, names):
             words = f"not approving {objects.name(waiting)}: it also installs {others}"
             if words not in refused:
                 report(words)
@@ -276,12 +276,12 @@ async def _approve(
     return has_approved
 
 
-def _of_neighbors(made: Plan, seen: ClusterState, names: Sequence[str]) -> str:
+def _of_neighbors(plan: Plan, seen: ClusterState, names: Sequence[str]) -> str:
     """Return the CSVs of an InstallPlan that upgrade operators of other Subscriptions."""
     chosen = {
         text(kinds.status(one).get("currentCSV"))
         for one in seen.subscriptions
-        if kinds.subscription_key(one).package in made.neighbors
+        if kinds.subscription_key(one).package in plan.neighbors
     }
     return ", ".join(name for name in names if name in chosen)
 
@@ -355,7 +355,7 @@ async def adopt(reader: ClusterObjects, served: ServedCatalog) -> None:
 
 
 async def _foresee(
-    here: ClusterState, choice: InstallChoice, request: InstallRequest, access: Access
+    state: ClusterState, choice: InstallChoice, request: InstallRequest, access: Access
 ) -> tuple[tuple[InstallDependency, ...], list[str]]:
     """Return what OLM installs with the operator, and a note if it is unknown whether it can.
 
@@ -372,7 +372,7 @@ async def _foresee(
         starting_csv=request.starting_csv,
         is_manual=request.manual,
     )
-    found = await conflicts.check_request(here, wanted, choice.content, access)
+    found = await conflicts.check_request(state, wanted, choice.content, access)
     if not found.facts:
         also = [
             InstallDependency(
@@ -392,7 +392,7 @@ async def _foresee(
             f"{said}; other catalogs may change that, but cannot be read from here: {names}"
         ]
     raise InputError(
-        f"OLM cannot install `{choice.csv or choice.package}` in namespace `{here.namespace}`: "
+        f"OLM cannot install `{choice.csv or choice.package}` in namespace `{state.namespace}`: "
         f"{said}",
         hint=conflicts.hint(found),
     )
@@ -410,24 +410,24 @@ def _common(supported: tuple[str, ...], also: tuple[InstallDependency, ...]) -> 
     return common or supported
 
 
-async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: InstallChoice) -> None:
+async def _refuse_twin(reader: ClusterObjects, state: ClusterState, choice: InstallChoice) -> None:
     """Raise `InputError` if the namespace has a copied CSV with this name: OLM would do nothing.
 
     OLM copies CSVs to a new namespace immediately, before it installs operators.
     """
-    place = kinds.copy_source(here.copy(choice.csv))
+    place = kinds.copy_source(state.copy(choice.csv))
     if place and await reader.find(kinds.CSV, choice.csv, place) is None:
         place = ""
     if choice.csv and not place:
         named = f"metadata.name={choice.csv}"
         twins = await or_default(reader.list(kinds.CSV, fields=named), ())
         for_all = bool(twins) and await _copies_for_all(reader)
-        others = (one for one in twins if _is_copied_to(one, here.namespace, for_all=for_all))
+        others = (one for one in twins if _is_copied_to(one, state.namespace, for_all=for_all))
         place = min(map(objects.namespace, others), default="")
     if place:
         raise InputError(
             f"`{choice.csv}` is installed in namespace `{place}`, and watches namespace "
-            f"`{here.namespace}` from there",
+            f"`{state.namespace}` from there",
             hint=f"`olmkit uninstall {choice.package} -n {place}` removes it",
         )
 
@@ -449,35 +449,35 @@ async def _copies_for_all(reader: ClusterObjects) -> bool:
     return mapping(kinds.spec(config).get("features")).get("disableCopiedCSVs") is not True
 
 
-def _refuse_orphans(here: ClusterState, choice: InstallChoice) -> None:
+def _refuse_orphans(state: ClusterState, choice: InstallChoice) -> None:
     """Raise `InputError` for a CSV without a Subscription: it blocks a new one."""
-    label = kinds.operator_label(choice.package, here.namespace)
-    for csv in here.own_csvs():
+    label = kinds.operator_label(choice.package, state.namespace)
+    for csv in state.own_csvs():
         if objects.name(csv) == choice.csv or label in objects.labels_of(csv):
             raise InputError(
                 f"the ClusterServiceVersion `{objects.name(csv)}` exists without a Subscription, "
                 "so OLM would not install the operator",
-                hint=f"`olmkit uninstall {choice.package} -n {here.namespace}` removes it",
+                hint=f"`olmkit uninstall {choice.package} -n {state.namespace}` removes it",
             )
 
 
 def _mode(
-    here: ClusterState, options: InstallOptions, supported: tuple[str, ...]
+    state: ClusterState, options: InstallOptions, supported: tuple[str, ...]
 ) -> tuple[Mode | None, tuple[str, ...]]:
     """Return the OperatorGroup to create, if any, and the watched namespaces."""
     requested = Mode.parse(options.mode) if options.mode else None
-    if len(here.groups) > 1:
-        names = ", ".join(f"`{objects.name(group)}`" for group in here.groups)
+    if len(state.groups) > 1:
+        names = ", ".join(f"`{objects.name(group)}`" for group in state.groups)
         raise InputError(
-            f"namespace `{here.namespace}` has several OperatorGroups, so OLM installs nothing "
+            f"namespace `{state.namespace}` has several OperatorGroups, so OLM installs nothing "
             f"in it: {names}",
             hint="delete all but one, or use another namespace",
         )
-    selecting = groups.explain_groups(here) if here.groups else None
+    selecting = groups.explain_groups(state) if state.groups else None
     if selecting is not None:
         raise InputError(selecting.message, hint=selecting.hint)
-    if here.groups:
-        install_objects.check_group(here.groups[0], supported, requested)
-        return None, kinds.target_namespaces(here.groups[0])
-    mode = install_objects.choose_mode(supported, here.namespace, requested)
-    return mode, mode.targets(here.namespace) or ("",)
+    if state.groups:
+        install_objects.check_group(state.groups[0], supported, requested)
+        return None, kinds.target_namespaces(state.groups[0])
+    mode = install_objects.choose_mode(supported, state.namespace, requested)
+    return mode, mode.targets(state.namespace) or ("",)

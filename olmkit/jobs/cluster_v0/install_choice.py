@@ -102,7 +102,7 @@ def check(options: InstallOptions) -> None:
 
 
 async def choose(
-    reader: ClusterObjects, options: InstallOptions, access: Access, here: ClusterState
+    reader: ClusterObjects, options: InstallOptions, access: Access, state: ClusterState
 ) -> InstallChoice:
     """Choose the bundle and its catalog; nothing is written.
 
@@ -118,16 +118,16 @@ async def choose(
             address=options.catalog_address,
         )
         return await _choose_from_address(options, catalog, options.catalog_address, access)
-    options = _with_namespace(options, here)
+    options = _with_namespace(options, state)
     if cluster_bundle.is_image(options.catalog):
         return await _choose_from_image(options, access)
-    return await _choose_from_existing(reader, options, access, here)
+    return await _choose_from_existing(reader, options, access, state)
 
 
-def _with_namespace(options: InstallOptions, here: ClusterState) -> InstallOptions:
+def _with_namespace(options: InstallOptions, state: ClusterState) -> InstallOptions:
     """Return the options for an existing CatalogSource that is written as `NAMESPACE/NAME`."""
     namespace, _, name = options.catalog.partition("/")
-    if here.catalog(name, namespace) is None or options.poll:
+    if state.catalog(name, namespace) is None or options.poll:
         return options
     return replace(options, catalog=name, catalog_namespace=namespace)
 
@@ -186,9 +186,9 @@ async def _choose_from_image(options: InstallOptions, access: Access) -> Install
 
 
 async def _choose_from_existing(
-    reader: ClusterObjects, options: InstallOptions, access: Access, here: ClusterState
+    reader: ClusterObjects, options: InstallOptions, access: Access, state: ClusterState
 ) -> InstallChoice:
-    found = await _find_catalog(reader, options, here)
+    found = await _find_catalog(reader, options, state)
     catalog = SubscribedCatalog(name=objects.name(found), namespace=objects.namespace(found))
     image = objects.text(kinds.spec(found).get("image"))
     unseen = await _require_visible(reader, options, catalog, image)
@@ -258,12 +258,12 @@ async def _choose_from_address(
 
 
 async def _find_catalog(
-    reader: ClusterObjects, options: InstallOptions, here: ClusterState
+    reader: ClusterObjects, options: InstallOptions, state: ClusterState
 ) -> Manifest:
     """Return the CatalogSource with the given name, else the only one with the package."""
     near = [
         one
-        for one in here.catalogs
+        for one in state.catalogs
         if not options.catalog or objects.name(one) == options.catalog
         if not options.catalog_namespace or objects.namespace(one) == options.catalog_namespace
     ]
@@ -271,14 +271,14 @@ async def _find_catalog(
         mine = [one for one in near if objects.namespace(one) == options.namespace]
         near = mine or near
         if not near:
-            _require_seen(here, options, f"there is no CatalogSource `{options.catalog}`")
+            _require_seen(state, options, f"there is no CatalogSource `{options.catalog}`")
             raise InputError(
                 f"there is no CatalogSource `{options.catalog}`",
                 hint="run `olmkit status` to list the existing ones; write an image with its "
                 "registry",
             )
     elif len(near) != 1:
-        near = await _find_catalogs(reader, options, near, here)
+        near = await _find_catalogs(reader, options, near, state)
     if len(near) > 1:
         listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in near)
         raise InputError(
@@ -288,11 +288,11 @@ async def _find_catalog(
     return near[0]
 
 
-def _require_seen(here: ClusterState, options: InstallOptions, missing: str) -> None:
+def _require_seen(state: ClusterState, options: InstallOptions, missing: str) -> None:
     """Raise `InputError` that explains which CatalogSources the user may not list."""
-    if here.lists_catalogs(options.catalog_namespace):
+    if state.lists_catalogs(options.catalog_namespace):
         return
-    seen = ", ".join(f"`{one}`" for one in here.catalog_places or ())
+    seen = ", ".join(f"`{one}`" for one in state.catalog_places or ())
     where = f" in the namespaces where you may list them: {seen}" if seen else ""
     asked = f"in namespace `{options.catalog_namespace}`" if options.catalog_namespace else (
         "in the whole cluster"
@@ -307,13 +307,13 @@ def _require_seen(here: ClusterState, options: InstallOptions, missing: str) -> 
 
 
 async def _find_catalogs(
-    reader: ClusterObjects, options: InstallOptions, near: list[Manifest], here: ClusterState
+    reader: ClusterObjects, options: InstallOptions, near: list[Manifest], state: ClusterState
 ) -> list[Manifest]:
     """Return the catalogs that offer the package, according to OLM's PackageManifests."""
     if not near:
         place = options.catalog_namespace
         where = f"namespace `{place}`" if place else "the cluster"
-        _require_seen(here, options, "there is no CatalogSource")
+        _require_seen(state, options, "there is no CatalogSource")
         raise InputError(
             f"{where} has no catalog",
             hint="pass an image with `--catalog`, or a bundle with `--bundle`",

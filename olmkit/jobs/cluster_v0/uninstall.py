@@ -35,7 +35,7 @@ _FOREGROUND = "foregroundDeletion"
 
 
 async def carry_out(
-    reader: ClusterObjects, made: UninstallPlan, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, plan: UninstallPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete the objects step by step, each step finished before the next.
 
@@ -43,11 +43,11 @@ async def carry_out(
     roles of an OperatorGroup. So the job checks for them until none has appeared for some time.
     """
     gone: list[Manifest] = []
-    groups = [one for one in made.ours if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
+    groups = [one for one in plan.ours if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
-    quiet = timeouts.settled if _is_settled(made) else timeouts.believed
-    since, late = clock(), made
+    quiet = timeouts.settled if _is_settled(plan) else timeouts.believed
+    since, late = clock(), plan
     while late.all or late.unread or clock() - since < quiet:
         if late.all or late.unread:
             await _release(reader, late, report)
@@ -55,7 +55,7 @@ async def carry_out(
             done = await _delete(reader, late, report=report, timeouts=rest)
             gone += done.gone
             if done.left:
-                hint = await _hint(reader, done.left, made)
+                hint = await _hint(reader, done.left, plan)
                 return replace(done, gone=tuple(gone), hint=hint)
             since = clock()
         await asyncio.sleep(timeouts.interval)
@@ -79,25 +79,27 @@ async def _release(reader: ClusterObjects, made: UninstallPlan, report: Report) 
 
 
 async def _delete(
-    reader: ClusterObjects, made: UninstallPlan, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, plan: UninstallPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete the operands, the operator, and the CRDs."""
     whole = OperatorRemoval(
-        operands=made.operands,
-        operator=made.operator,
-        definitions=made.definitions,
-        unread=made.unread,
-        may_go_first=bool(made.csvs),
-        remove_finalizers=made.options.remove_finalizers,
+        operands=plan.operands,
+        operator=plan.operator,
+        definitions=plan.definitions,
+        unread=plan.unread,
+        may_go_first=bool(plan.csvs),
+        remove_finalizers=plan.options.remove_finalizers,
     )
     return await operator_removal.carry_out(reader, whole, report=report, timeouts=timeouts)
 
 
-async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: UninstallPlan) -> str:
+async def _hint(
+    reader: ClusterObjects, remaining: tuple[Manifest, ...], plan: UninstallPlan
+) -> str:
     """Return a hint: who must remove which finalizer, why it is not removed, and what to do."""
-    held = await or_default(cluster_write.find_held(reader, left), ())
+    held = await or_default(cluster_write.find_held(reader, remaining), ())
     if not held:
-        return await or_default(_garbage_collector_hint(reader, left), "")
+        return await or_default(_garbage_collector_hint(reader, remaining), "")
     kept = finalizers.of_operators(held[0])
     names = ", ".join(f"`{name}`" for name in kept)
     is_of_olm = objects.kind(held[0]) == kinds.CSV[1]
@@ -108,16 +110,16 @@ async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: Uninst
         listed = ", ".join(f"`{name}`" for name in setters)
         waits = f"{explanation.subject(held[0])} waits until its finalizer {names} is removed"
         parts = [f"{waits}, which {listed} has set"]
-    if not is_of_olm and made.csvs:
-        parts += await or_default(_trouble(reader, made.options), [])
-    if not made.options.remove_finalizers:
+    if not is_of_olm and plan.csvs:
+        parts += await or_default(_trouble(reader, plan.options), [])
+    if not plan.options.remove_finalizers:
         parts.append("`--remove-finalizers` does it instead")
     return "; ".join(parts)
 
 
-async def _garbage_collector_hint(reader: ClusterObjects, left: tuple[Manifest, ...]) -> str:
+async def _garbage_collector_hint(reader: ClusterObjects, remaining: tuple[Manifest, ...]) -> str:
     """Return a hint about an object that waits for the garbage collector, if there is one."""
-    for one in left:
+    for one in remaining:
         found = await reader.current(one)
         if found is not None and finalizers.contains(found, _FOREGROUND):
             return (
@@ -134,10 +136,10 @@ async def _trouble(reader: ClusterObjects, options: UninstallOptions) -> list[st
     return [] if found.is_ready else [f"the operator is not ready: {found.message}"]
 
 
-def _is_settled(made: UninstallPlan) -> bool:
+def _is_settled(plan: UninstallPlan) -> bool:
     """Return whether OLM is idle: the CSV that it has chosen is installed."""
-    states = [kinds.status(one) for one in made.subscriptions]
-    return not made.plans and all(
+    states = [kinds.status(one) for one in plan.subscriptions]
+    return not plan.plans and all(
         one.get("installedCSV") and one.get("installedCSV") == one.get("currentCSV")
         for one in states
     )

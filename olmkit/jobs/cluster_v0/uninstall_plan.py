@@ -132,12 +132,12 @@ async def plan(
 
 
 def _nothing_to_delete(
-    seen: ClusterState, options: UninstallOptions, made: UninstallPlan
+    seen: ClusterState, options: UninstallOptions, plan: UninstallPlan
 ) -> InputError:
-    """Return the error that there is nothing to delete; `made` has the objects that stay."""
+    """Return the error that there is nothing to delete; `plan` has the objects that stay."""
     said = explain(seen, options.package)
-    if made.stays:
-        what = "; ".join(made.stays)
+    if plan.stays:
+        what = "; ".join(plan.stays)
         hint = "" if options.delete_crds else "`--delete-crds --delete-operands` removes that too"
         return InputError(f"{said.message}; an earlier install left {what}", hint=hint)
     return InputError(said.message, hint=said.hint if "`-n`" in said.hint else "")

@@ -176,17 +176,17 @@ async def plan_bundle(
 
 async def to_bundle(
     reader: ClusterObjects,
-    made: BundleUpgrade,
+    upgrade: BundleUpgrade,
     options: UpgradeOptions,
     *,
     report: Report,
     timeouts: Timeouts,
 ) -> Upgraded:
     """Upgrade to a bundle, which its catalog offers as the next hop."""
-    plan, goal = made.plan, made.named.rendered.name
-    old = _find_created_catalog(made.seen, made.subscription)
-    await _offer(reader, made, options, report, timeouts)
-    waiting = _waiting_elsewhere(made.seen, made.subscription, goal)
+    plan, goal = upgrade.plan, upgrade.named.rendered.name
+    old = _find_created_catalog(upgrade.seen, upgrade.subscription)
+    await _offer(reader, upgrade, options, report, timeouts)
+    waiting = _waiting_elsewhere(upgrade.seen, upgrade.subscription, goal)
     if waiting is not None:
         # OLM does not resolve another version while that one waits for approval.
         report(f"deleting {explanation.subject(waiting)}")
@@ -280,19 +280,19 @@ async def _go(
 
 async def _offer(
     reader: ClusterObjects,
-    made: BundleUpgrade,
+    upgrade: BundleUpgrade,
     options: UpgradeOptions,
     report: Report,
     timeouts: Timeouts,
 ) -> None:
     """Create a catalog that offers the bundle, and change the Subscription to use it."""
-    named, package = made.named, made.named.rendered.package
-    key = kinds.subscription_key(made.subscription)
+    named, package = upgrade.named, upgrade.named.rendered.package
+    key = kinds.subscription_key(upgrade.subscription)
     channel = key.channel or named.channel
     served = ServedCatalog(
         namespace=options.namespace,
         package=package,
-        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=made.plan.before),
+        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=upgrade.plan.before),
         image=options.catalog_server,
         secrets=options.secrets,
     )
@@ -312,7 +312,7 @@ async def _offer(
         "sourceNamespace": options.namespace,
         "channel": channel,
     }
-    await reader.merge(made.subscription, {"spec": spec})
+    await reader.merge(upgrade.subscription, {"spec": spec})
 
 
 async def _change_catalog(

@@ -96,26 +96,26 @@ class UpgradeWatch:
             await asyncio.sleep(self._timeouts.interval)
 
     def _explain_no_choice(
-        self, seen: ClusterState, subscription: Manifest, wanted: str
+        self, seen: ClusterState, subscription: Manifest, expected: str
     ) -> Explanation:
         """Explain why OLM has not chosen the requested or offered version yet."""
         source = upgrade_plan.source_of(seen, subscription)
-        if wanted and upgrade_plan.is_outdated(seen, source, self._plan.pinned):
-            return _explain_outdated_catalog(source or {}, self._options.package, wanted)
-        found = explain(seen, self._options.package, target=wanted)
-        if not wanted and found.is_ready:
+        if expected and upgrade_plan.is_outdated(seen, source, self._plan.pinned):
+            return _explain_outdated_catalog(source or {}, self._options.package, expected)
+        found = explain(seen, self._options.package, target=expected)
+        if not expected and found.is_ready:
             ailing = None if source is None else catalogs.explain_catalog(seen, source)
             if ailing is not None:
                 return replace(ailing.below(*found.chain[:1]), readiness=Readiness.WAITING)
             words = "OLM is still processing the Subscription, and may choose a newer version"
             return replace(found, readiness=Readiness.WAITING, cause="waiting", message=words)
-        if found.is_ready or (wanted and found.cause == "waiting"):
+        if found.is_ready or (expected and found.cause == "waiting"):
             return replace(
                 found,
                 readiness=Readiness.WAITING,
                 cause="waiting",
-                message=f"OLM has not yet chosen `{wanted}`, which the catalog offers",
-                hint=_KEPT if wanted and kinds.spec(source).get("address") else "",
+                message=f"OLM has not yet chosen `{expected}`, which the catalog offers",
+                hint=_KEPT if expected and kinds.spec(source).get("address") else "",
             )
         return found
 

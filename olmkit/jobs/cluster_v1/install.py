@@ -229,7 +229,7 @@ async def _affected_extensions(
 
 async def carry_out(
     reader: ClusterObjects,
-    made: ExtensionPlan,
+    plan: ExtensionPlan,
     *,
     report: Report,
     timeouts: Timeouts,
@@ -241,7 +241,7 @@ async def carry_out(
     If the operator does not become ready, they are removed and reported to `undone`; without
     `undone`, they stay.
     """
-    work = _create_and_wait(reader, made, report=report, timeouts=timeouts, created=created)
+    work = _create_and_wait(reader, plan, report=report, timeouts=timeouts, created=created)
     return await cluster_write.attempt(
         work,
         lambda undone: cluster_write.take_back(created, reader.delete, report=undone),
@@ -251,14 +251,14 @@ async def carry_out(
 
 async def _create_and_wait(
     reader: ClusterObjects,
-    made: ExtensionPlan,
+    plan: ExtensionPlan,
     *,
     report: Report,
     timeouts: Timeouts,
     created: list[Manifest],
 ) -> Explanation:
-    for manifest in made.objects:
+    for manifest in plan.objects:
         await cluster_write.create(reader, manifest, created=created, report=report)
     return await wait.wait_until_ready(
-        reader, made.request.package, report=report, timeouts=timeouts
+        reader, plan.request.package, report=report, timeouts=timeouts
     )

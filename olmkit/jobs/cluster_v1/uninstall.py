@@ -109,24 +109,24 @@ async def plan(
     )
 
 
-def require_complete(made: ExtensionRemoval) -> None:
+def require_complete(removal: ExtensionRemoval) -> None:
     """Raise `InputError` if operands would be deleted without the user's request."""
-    if made.is_complete:
+    if removal.is_complete:
         return
-    count = len(made.operands)
+    count = len(removal.operands)
     counted = f"{count} objects of them exist" if count != 1 else "1 object of them exists"
-    if made.unread and not count:
-        names = ", ".join(f"`{objects.name(one)}`" for one in made.unread)
+    if removal.unread and not count:
+        names = ", ".join(f"`{objects.name(one)}`" for one in removal.unread)
         counted = f"whether objects of {names} exist is not known: nothing converts them"
     raise InputError(
-        f"OLM v1 deletes the CRDs with the ClusterExtension `{made.name}`, and {counted}",
+        f"OLM v1 deletes the CRDs with the ClusterExtension `{removal.name}`, and {counted}",
         hint="pass `--delete-operands` to delete them first, while the operator can clean up",
     )
 
 
 async def carry_out(
     reader: ClusterObjects,
-    made: ExtensionRemoval,
+    removal: ExtensionRemoval,
     *,
     remove_finalizers: bool = False,
     report: Report,
@@ -136,14 +136,14 @@ async def carry_out(
 
     `remove_finalizers`: remove the finalizers of operands, for an operator that no longer runs.
     """
-    extension = () if made.extension is None else (made.extension,)
+    extension = () if removal.extension is None else (removal.extension,)
     whole = OperatorRemoval(
-        operands=made.operands,
+        operands=removal.operands,
         operator=[extension],
         definitions=(),
-        unread=made.unread,
+        unread=removal.unread,
         may_go_first=bool(extension),
-        remove_finalizers=remove_finalizers and bool(made.operands or made.unread),
+        remove_finalizers=remove_finalizers and bool(removal.operands or removal.unread),
     )
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
@@ -151,13 +151,13 @@ async def carry_out(
     if done.left:
         held = await cluster_write.find_held(reader, done.left)
         return replace(done, hint=_hint(held))
-    created = (*made.workloads, *made.crds)
+    created = (*removal.workloads, *removal.crds)
     rest = timeouts.rest(end)
     left = await cluster_wait.wait_until_deleted(reader, created, report=report, timeouts=rest)
     done = _join(done, Removed(gone=tuple(one for one in created if one not in left), left=left))
     if left:
         return done
-    steps = [(one,) for one in made.ours]
+    steps = [(one,) for one in removal.ours]
     rest = timeouts.rest(end)
     return _join(done, await cluster_write.delete(reader, steps, report=report, timeouts=rest))
 

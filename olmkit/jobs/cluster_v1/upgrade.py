@@ -162,16 +162,16 @@ def _range_note(present: str, version: str) -> Iterator[str]:
 
 
 async def carry_out(
-    reader: ClusterObjects, made: ExtensionUpgrade, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, upgrade: ExtensionUpgrade, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
     """Grant the service account missing permissions, change the version range, and wait."""
-    for manifest in made.granting:
+    for manifest in upgrade.granting:
         await cluster_write.create(reader, manifest, created=[], report=report)
-    if made.version:
-        await reader.merge(made.wanted, _range_patch(made.version))
-        report(f"requested {made.version}")
+    if upgrade.version:
+        await reader.merge(upgrade.wanted, _range_patch(upgrade.version))
+        report(f"requested {upgrade.version}")
     return await wait.wait_until_ready(
-        reader, made.name, target=made.offer.csv, report=report, timeouts=timeouts
+        reader, upgrade.name, target=upgrade.offer.csv, report=report, timeouts=timeouts
     )
 
 

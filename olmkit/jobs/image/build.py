@@ -179,7 +179,7 @@ async def build(
 
 async def _contents(
     options: ImageBuildOptions,
-    wanted: ImagePlan,
+    plan: ImagePlan,
     kinds: watched.Watched,
     code: Tree,
     access: Access,
@@ -198,27 +198,27 @@ async def _contents(
         await watched.content_of(
             kinds, platform, access.environment, code, collections, helm=options.helm
         )
-        for platform in wanted.platforms
+        for platform in plan.platforms
     ]
 
 
-def _code(wanted: ImagePlan, project: Path, kinds: watched.Watched) -> Tree:
+def _code(plan: ImagePlan, project: Path, kinds: watched.Watched) -> Tree:
     """Return the project's packages, and the files that watched kinds run."""
     code = image_plan.code_tree(
-        {folder: disk.read_tree(project / folder) for folder in wanted.application.packages}
+        {folder: disk.read_tree(project / folder) for folder in plan.application.packages}
     )
     return code.merge(watched.code(project, kinds)) if kinds.runners else code
 
 
-def _packages(wanted: ImagePlan, project: Path, created: int) -> Packages:
-    requirements = wanted.application.requirements
+def _packages(plan: ImagePlan, project: Path, created: int) -> Packages:
+    requirements = plan.application.requirements
     return Packages(
         requirements=requirements,
-        lock=project / wanted.lock if wanted.lock else None,
-        wheels=Path(wanted.wheels) if wanted.wheels else None,
-        python=wanted.python,
-        libc=wanted.libc,
-        sbom=wanted.application.name if wanted.sbom else "",
+        lock=project / plan.lock if plan.lock else None,
+        wheels=Path(plan.wheels) if plan.wheels else None,
+        python=plan.python,
+        libc=plan.libc,
+        sbom=plan.application.name if plan.sbom else "",
         created=created,
         lock_command=_lock_command(project, requirements),
     )

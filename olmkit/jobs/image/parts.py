@@ -128,7 +128,7 @@ async def _base(
 
 
 async def packages_layer(
-    wanted: Packages,
+    packages: Packages,
     platform: Platform,
     base: Image,
     compiler: Compiler | None,
@@ -141,11 +141,11 @@ async def packages_layer(
     With a `compiler`, it contains their bytecode. Returns None without packages. Raises like
     `olmkit.edges.build.wheels.collect`.
     """
-    if wanted.lock is None and not wanted.requirements:
+    if packages.lock is None and not packages.requirements:
         return None
-    python = image_plan.python_version(base, wanted.python)
-    key = _key(wanted, platform, python, compiler)
-    is_fixed = wanted.lock is not None or wanted.wheels is not None
+    python = image_plan.python_version(base, packages.python)
+    key = _key(packages, platform, python, compiler)
+    is_fixed = packages.lock is not None or packages.wheels is not None
     layer = await cache.layer(key) if is_fixed else None
     if layer is not None:
         say(f"packages for {platform}: unchanged")
@@ -155,22 +155,22 @@ async def packages_layer(
 
     say(f"packages for {platform}: collected for Python {python}")
     if not is_fixed:
-        say(f"no file with versions and hashes: `{wanted.lock_command}` writes one")
+        say(f"no file with versions and hashes: `{packages.lock_command}` writes one")
     tree = await wheels.collect(
         WheelRequest(
             python=python,
             platform=platform,
-            libc=wanted.libc,
-            requirements=wanted.requirements,
-            lock=wanted.lock,
-            folder=wanted.wheels,
+            libc=packages.libc,
+            requirements=packages.requirements,
+            lock=packages.lock,
+            folder=packages.wheels,
         ),
         access.environment,
     )
     files = await with_bytecode(tree.at(image_plan.PACKAGES), compiler)
-    if wanted.sbom:
-        files = files.merge(_sbom(wanted, tree))
-    layer = await asyncio.to_thread(layers.write, files, mtime=wanted.created)
+    if packages.sbom:
+        files = files.merge(_sbom(packages, tree))
+    layer = await asyncio.to_thread(layers.write, files, mtime=packages.created)
     await cache.keep(key, layer)
     return layer
 
@@ -211,19 +211,19 @@ def _sbom(wanted: Packages, packages: Tree) -> Tree:
     return Tree({image_plan.SBOM.lstrip("/"): data})
 
 
-def _key(wanted: Packages, platform: Platform, python: str, compiler: Compiler | None) -> str:
+def _key(packages: Packages, platform: Platform, python: str, compiler: Compiler | None) -> str:
     """Return a cache key of all inputs of the layer of packages."""
     running = hashlib.sha256(_FORM)
-    words = [str(platform), python, wanted.libc, str(wanted.created), wanted.sbom]
+    words = [str(platform), python, packages.libc, str(packages.created), packages.sbom]
     words.append(compiler.version if compiler else "no bytecode")
-    words += wanted.requirements if wanted.lock is None else []
-    words += [one.words for one in wanted.more] if wanted.sbom else []
-    for path in _wheels(wanted.wheels):
+    words += packages.requirements if packages.lock is None else []
+    words += [one.words for one in packages.more] if packages.sbom else []
+    for path in _wheels(packages.wheels):
         size, changed = paths.modification(path)
         words.append(f"{path.name} {size} {changed}")
     running.update("\n".join(words).encode())
-    if wanted.lock is not None:
-        running.update(b"\0" + disk.read_file(wanted.lock))
+    if packages.lock is not None:
+        running.update(b"\0" + disk.read_file(packages.lock))
     return running.hexdigest()
 
 

@@ -214,12 +214,12 @@ async def _push(
 
 
 def _describe_push(
-    wanted: ImageReference, root: Descriptor, steps: list[TransferStep]
+    requested: ImageReference, root: Descriptor, steps: list[TransferStep]
 ) -> Published:
     return Published(
-        reference=transports.pin(wanted, root),
+        reference=transports.pin(requested, root),
         digest=str(root.digest),
-        tag=str(wanted),
+        tag=str(requested),
         steps=tuple(steps),
     )
 
@@ -227,7 +227,7 @@ def _describe_push(
 async def _send(
     source: ImageStore,
     root: Descriptor,
-    wanted: ImageReference,
+    requested: ImageReference,
     access: Access,
     report: Report,
     steps: list[TransferStep],
@@ -238,18 +238,18 @@ async def _send(
         steps.append(step)
         report(step)
 
-    return await targets.send(source, root, wanted, access, noted, web=web)
+    return await targets.send(source, root, requested, access, noted, web=web)
 
 
 def _layout_for(
-    wanted: ImageReference | None, tag: str, options: PublishOptions
+    requested: ImageReference | None, tag: str, options: PublishOptions
 ) -> LayoutReference:
     folder = str(options.project / DEFAULT_LAYOUT)
-    match wanted:
+    match requested:
         case LayoutReference():
-            return LayoutReference(wanted.folder, wanted.tag or tag)
+            return LayoutReference(requested.folder, requested.tag or tag)
         case Reference():
-            return LayoutReference(folder, str(wanted))
+            return LayoutReference(folder, str(requested))
         case _:
             return LayoutReference(folder, tag)
 

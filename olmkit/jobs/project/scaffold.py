@@ -195,10 +195,10 @@ async def create_watched_api(
     return _finish(folder, draft, project, dry_run=dry_run, generate=True)
 
 
-def _runner(project: Project, asked: str) -> str:
+def _runner(project: Project, requested: str) -> str:
     """Return the runner of the new kind, or raise `ConfigurationError` if not supported."""
     if project.language in watched_project.LAYOUTS:
-        if asked not in ("", project.language):
+        if requested not in ("", project.language):
             raise ConfigurationError(
                 f"the project has the {project.language.capitalize()} layout",
                 hint="a Python project (`olmkit init`) can contain Helm, Ansible and Python kinds",
@@ -210,7 +210,7 @@ def _runner(project: Project, asked: str) -> str:
             "can "
             "be added only to Python projects",
         )
-    return asked
+    return requested
 
 
 def _group(project: Project) -> str:

@@ -208,18 +208,18 @@ def _bundles(operator: Operator, catalog: str) -> dict[str, RenderedBundle]:
     return {bundle.image: bundle for bundle in bundles}
 
 
-def _present(repository: Path, wanted: Tree) -> Tree:
+def _present(repository: Path, desired: Tree) -> Tree:
     found: dict[str, File | bytes] = {}
-    for path in wanted:
+    for path in desired:
         data = disk.read_if_there(repository / path, limit=check.MAX_CATALOG_FILE)
         if data is not None:
-            found[path] = File(data, wanted[path].mode)
+            found[path] = File(data, desired[path].mode)
     return Tree(found)
 
 
-def _check_inside(repository: Path, wanted: Tree) -> None:
+def _check_inside(repository: Path, desired: Tree) -> None:
     """Raise `InputError` for a path that leaves the repository through a link."""
-    for path in wanted:
+    for path in desired:
         if not paths.is_within(repository / path, repository):
             raise InputError(
                 f"`{path}` is outside the repository",

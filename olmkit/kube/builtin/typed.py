@@ -188,10 +188,10 @@ class _Reader:
         self._add(TypeMisfit.TYPE, keys, owner, words[kind], _kind_of(value))
 
     def _add(
-        self, misfit: TypeMisfit, keys: tuple[Key, ...], owner: str, wanted: str, found: str = ""
+        self, misfit: TypeMisfit, keys: tuple[Key, ...], owner: str, expected: str, found: str = ""
     ) -> None:
         self.found.append(
-            TypeDifference(misfit=misfit, keys=keys, type=owner, wanted=wanted, found=found)
+            TypeDifference(misfit=misfit, keys=keys, type=owner, wanted=expected, found=found)
         )
 
 

@@ -44,8 +44,8 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def wrong_type(at: Keys, wanted: tuple[type, ...]) -> SchemaProblem:
-    words = " or ".join(_NAMES[kind] for kind in wanted)
+def wrong_type(at: Keys, expected: tuple[type, ...]) -> SchemaProblem:
+    words = " or ".join(_NAMES[kind] for kind in expected)
     return SchemaProblem(SchemaFault.TYPE, at, f"`{field_errors.path(at)}` must be {words}")
 
 

@@ -379,11 +379,11 @@ def _untyped_message(at: Keys) -> str:
     )
 
 
-def _is_tolerable(value: Any, wanted: tuple[type, ...]) -> bool:
+def _is_tolerable(value: Any, expected: tuple[type, ...]) -> bool:
     """Return whether a value with another type is accepted all the same."""
-    if value is None or wanted == (object,):
+    if value is None or expected == (object,):
         return True
-    return type(value) is float and value.is_integer() and int in wanted
+    return type(value) is float and value.is_integer() and int in expected
 
 
 def _inner(value: Any, keys: Keys) -> Any:

@@ -49,13 +49,13 @@ def explain_plan_message(words: str, namespace: str, readiness: Readiness) -> Di
 
 
 def explain_strategy_message(
-    words: str, template: TemplatePlace, configured: tuple[str, ...]
+    message: str, template: TemplatePlace, configured: tuple[str, ...]
 ) -> tuple[str, str]:
     """Return what the message of a failed install strategy means, and what to do; two sentences.
 
     `configured` are the fields of the Subscription's `spec.config`.
     """
-    said = words[: refusals.LONGEST].removeprefix("install strategy failed: ")
+    said = message[: refusals.LONGEST].removeprefix("install strategy failed: ")
     invalid = _INVALID.search(said)
     if invalid is not None:
         why = explanation.first_line(invalid["why"])
@@ -70,7 +70,7 @@ def explain_strategy_message(
     refusal = refusals.explain_refusal(said, refusals.Context(namespace="", template=template))
     if refusal.is_known:
         return refusal.message, refusal.hint
-    return explanation.first_line(words), ""
+    return explanation.first_line(message), ""
 
 
 _BUNDLE = TemplatePlace("the bundle")

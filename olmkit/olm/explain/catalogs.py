@@ -128,21 +128,21 @@ def _find_no_catalog_evidence(snapshot: ClusterState, served: tuple[Manifest, ..
     return ""
 
 
-def explain_resolution(snapshot: ClusterState, subscription: Manifest, words: str) -> Diagnosis:
+def explain_resolution(snapshot: ClusterState, subscription: Manifest, message: str) -> Diagnosis:
     """Return what the message of a failed resolution means.
 
     It may be about another Subscription: all of a namespace are resolved together.
     """
     facts = snapshot.conflict
-    if not facts and words.startswith(forms.UNSATISFIABLE):
-        facts = constraints.parse_facts(words)
-    words = words.removeprefix(forms.UNSATISFIABLE).strip("[]")
+    if not facts and message.startswith(forms.UNSATISFIABLE):
+        facts = constraints.parse_facts(message)
+    message = message.removeprefix(forms.UNSATISFIABLE).strip("[]")
     for pattern, explain in _FRAGMENTS:
-        found = pattern.search(words)
+        found = pattern.search(message)
         if found is not None:
             finding = explain(snapshot, subscription, found.groupdict())
             return _add_facts(finding, facts, is_whole=bool(snapshot.conflict))
-    said = explanation.first_line(words) or "no reason is given"
+    said = explanation.first_line(message) or "no reason is given"
     finding = Diagnosis(
         cause="resolution-failed", message=f"OLM cannot resolve the installation: {said}"
     )

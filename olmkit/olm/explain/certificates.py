@@ -25,15 +25,15 @@ _NAME = re.compile(
 )
 
 
-def find_fault(words: str) -> CertificateFault | None:
+def find_fault(message: str) -> CertificateFault | None:
     """Return what is wrong with the certificate that an error is about; None for other errors."""
-    if "x509" not in words and "certificate" not in words:
+    if "x509" not in message and "certificate" not in message:
         return None
-    time = _TIME.search(words)
+    time = _TIME.search(message)
     if time is not None:
         early = time["order"] == "before"
         return CertificateFault.NOT_YET_VALID if early else CertificateFault.EXPIRED
-    return CertificateFault.OTHER_NAME if _NAME.search(words) else CertificateFault.UNTRUSTED
+    return CertificateFault.OTHER_NAME if _NAME.search(message) else CertificateFault.UNTRUSTED
 
 
 def webhook_advice(fault: CertificateFault, authorities: str) -> str:

@@ -119,7 +119,7 @@ def moment(value: Any) -> datetime | None:
     return found if found is not None and found.tzinfo is not None else None
 
 
-def first_line(words: str, limit: int = 300) -> str:
+def first_line(message: str, limit: int = 300) -> str:
     """Return the first line of a program's message, truncated to a readable length."""
-    line = words.strip().split("\n", 1)[0].strip()
+    line = message.strip().split("\n", 1)[0].strip()
     return line if len(line) <= limit else line[:limit].rstrip() + " …"

@@ -48,10 +48,10 @@ def _add_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diag
     return replace(found, hint=f"{first}{command}, since OLM does not retry a failed InstallPlan")
 
 
-def _explain_failed_plan(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis:
-    said = explanation.first_line(words.removeprefix(forms.RETRYING))
+def _explain_failed_plan(plan: Manifest, message: str, readiness: Readiness) -> Diagnosis:
+    said = explanation.first_line(message.removeprefix(forms.RETRYING))
     name = objects.name(plan)
-    forbidden = forms.FORBIDDEN.search(words)
+    forbidden = forms.FORBIDDEN.search(message)
     if forbidden is not None:
         account = forbidden["account"].replace(":", "/")
         return Diagnosis(
@@ -61,7 +61,7 @@ def _explain_failed_plan(plan: Manifest, words: str, readiness: Readiness) -> Di
             hint="bind a role to it that allows what the operator contains, ClusterServiceVersions "
             "and Subscriptions too; or let the OperatorGroup name no service account",
         )
-    away = conversions.refusal(words)
+    away = conversions.refusal(message)
     if away:
         return Diagnosis(
             cause="conversion-webhook-away",
@@ -71,15 +71,15 @@ def _explain_failed_plan(plan: Manifest, words: str, readiness: Readiness) -> Di
             readiness=Readiness.STUCK,
         )
     for phrase, refused in forms.REFUSED_CRDS.items():
-        if phrase in words:
+        if phrase in message:
             return Diagnosis(
                 cause=refused.cause,
-                message=_find_rejected_object(words) or f"{refused.message}: {said}",
+                message=_find_rejected_object(message) or f"{refused.message}: {said}",
                 hint=refused.hint,
                 readiness=readiness,
             )
-    if any(phrase in words for phrase in forms.NOT_FOUND):
-        return _explain_missing_api(words, said, readiness)
+    if any(phrase in message for phrase in forms.NOT_FOUND):
+        return _explain_missing_api(message, said, readiness)
     unsupported = [
         mapping(step.get("resource"))
         for step in sequence(kinds.status(plan).get("plan"))
@@ -87,7 +87,7 @@ def _explain_failed_plan(plan: Manifest, words: str, readiness: Readiness) -> Di
     ]
     if unsupported:
         return _explain_unsupported_kind(unsupported[0], readiness)
-    if forms.API_SERVER_LATE in words:
+    if forms.API_SERVER_LATE in message:
         return Diagnosis(
             cause="install-plan-failed",
             message=f"the API server did not finish a request of OLM in time: {said}",
@@ -98,7 +98,7 @@ def _explain_failed_plan(plan: Manifest, words: str, readiness: Readiness) -> Di
             readiness=readiness,
         )
     return bundle_objects.explain_plan_message(
-        words, objects.namespace(plan), readiness
+        message, objects.namespace(plan), readiness
     ) or Diagnosis(
         cause="install-plan-failed",
         message=f"the InstallPlan `{name}` fails: {said}",
@@ -106,9 +106,9 @@ def _explain_failed_plan(plan: Manifest, words: str, readiness: Readiness) -> Di
     )
 
 
-def _find_rejected_object(words: str) -> str:
+def _find_rejected_object(message: str) -> str:
     """Return the object that a new CRD rejects, and why; OLM puts long phrases before that."""
-    found = forms.REJECTED_OBJECT.search(words)
+    found = forms.REJECTED_OBJECT.search(message)
     if found is None:
         return ""
     return (
@@ -117,9 +117,9 @@ def _find_rejected_object(words: str) -> str:
     )
 
 
-def _explain_missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
+def _explain_missing_api(message: str, said: str, readiness: Readiness) -> Diagnosis:
     """Explain an object of the bundle whose kind the cluster does not serve."""
-    found = forms.UNKNOWN_KIND.search(words)
+    found = forms.UNKNOWN_KIND.search(message)
     if found is None:
         return Diagnosis(
             cause="missing-api",

@@ -70,16 +70,16 @@ class Context:
     template: TemplatePlace = field(default_factory=TemplatePlace)
 
 
-def explain_refusal(words: str, context: Context) -> ApiServerRefusal:
+def explain_refusal(message: str, context: Context) -> ApiServerRefusal:
     """Return the cause and fix of a refusal."""
-    words = words[:LONGEST]
+    message = message[:LONGEST]
     for pattern, explain in _EXPLANATIONS:
-        found = pattern.search(words)
+        found = pattern.search(message)
         if found is not None:
             return explain(found, context)
-    words = _FORBIDDEN.sub("", words)
-    hint = "raise the quota of the namespace" if "quota" in words else ""
-    return ApiServerRefusal(message=explanation.first_line(words), hint=hint, is_known=False)
+    message = _FORBIDDEN.sub("", message)
+    hint = "raise the quota of the namespace" if "quota" in message else ""
+    return ApiServerRefusal(message=explanation.first_line(message), hint=hint, is_known=False)
 
 
 def _explain_quota(found: re.Match[str], context: Context) -> ApiServerRefusal:

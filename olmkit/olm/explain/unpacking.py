@@ -207,9 +207,9 @@ def _explain_bundle_image(job: Manifest, below: Diagnosis) -> Diagnosis:
 
 
 def _explain_ended_unpacking(
-    snapshot: ClusterState, words: str, jobs: Sequence[Manifest]
+    snapshot: ClusterState, message: str, jobs: Sequence[Manifest]
 ) -> Diagnosis:
-    late = "DeadlineExceeded" in words
+    late = "DeadlineExceeded" in message
     failed = [job for job in jobs if kinds.condition(job, "Failed") is not None]
     # The pods of an expired Job are gone; their events remain for an hour.
     pulls = [(job, found) for job in failed if (found := _explain_pull(snapshot, job)) is not None]
@@ -223,7 +223,7 @@ def _explain_ended_unpacking(
         cause="unpack-time-out" if late else "bundle-cannot-be-unpacked",
         message=f"unpacking the bundle took longer than allowed{why}"
         if late
-        else f"the bundle cannot be unpacked: {explanation.first_line(words)}",
+        else f"the bundle cannot be unpacked: {explanation.first_line(message)}",
         hint=f"{hint}; OLM tries again after some minutes",
         links=tuple(explanation.link(job, f"unpacks {image(job)}: failed") for job in failed),
         readiness=Readiness.BLOCKED,

@@ -95,9 +95,9 @@ def request_of(extension: Manifest) -> Mapping[str, Any]:
     return mapping(mapping(kinds.spec(extension).get("source")).get("catalog"))
 
 
-def catalog_name(asked: Mapping[str, Any]) -> str:
+def catalog_name(requested: Mapping[str, Any]) -> str:
     """Return the only ClusterCatalog that may be used; empty if the selector names none."""
-    labels = mapping(mapping(asked.get("selector")).get("matchLabels"))
+    labels = mapping(mapping(requested.get("selector")).get("matchLabels"))
     return text(labels.get(CATALOG_NAME_LABEL))
 
 

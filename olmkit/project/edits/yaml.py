@@ -127,15 +127,15 @@ def in_document(data: bytes, path: str, kind: str, change: Callable[[bytes], byt
 _MISSING = object()
 
 
-def _holds(found: Any, wanted: Any) -> bool:
+def _holds(found: Any, desired: Any) -> bool:
     """Return whether an entry contains the wanted value, and possibly more."""
-    if isinstance(wanted, Mapping):
+    if isinstance(desired, Mapping):
         return isinstance(found, Mapping) and all(
-            key in found and _holds(found[key], value) for key, value in wanted.items()
+            key in found and _holds(found[key], value) for key, value in desired.items()
         )
-    if isinstance(wanted, str) and isinstance(found, str):
-        return found.rstrip("/").removeprefix("./") == wanted.rstrip("/").removeprefix("./")
-    return bool(found == wanted)
+    if isinstance(desired, str) and isinstance(found, str):
+        return found.rstrip("/").removeprefix("./") == desired.rstrip("/").removeprefix("./")
+    return bool(found == desired)
 
 
 def _refusal(message: str, at: Location, hint: str = "write it in block style") -> InputError:

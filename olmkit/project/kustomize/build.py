@@ -132,15 +132,15 @@ class _Builder:
     findings: list[Diagnostic]
     stack: list[str] = field(default_factory=list)
 
-    def build(self, folder: str, asked: Location | None = None) -> _Built:
+    def build(self, folder: str, requested_at: Location | None = None) -> _Built:
         built = _Built()
-        self._accumulate(folder, built, asked)
+        self._accumulate(folder, built, requested_at)
         return built
 
-    def _accumulate(self, folder: str, built: _Built, asked: Location | None) -> None:
+    def _accumulate(self, folder: str, built: _Built, requested_at: Location | None) -> None:
         if folder in self.stack or len(self.stack) > _MAX_DEPTH:
-            raise refusal(f"cycle detected: `{self.shown(folder)}` is part of itself", asked)
-        overlay = self._kustomization(folder, asked)
+            raise refusal(f"cycle detected: `{self.shown(folder)}` is part of itself", requested_at)
+        overlay = self._kustomization(folder, requested_at)
         self.stack.append(folder)
         try:
             for keys, entry in _entries(overlay, "resources", "bases"):
@@ -161,17 +161,17 @@ class _Builder:
         finally:
             self.stack.pop()
 
-    def _kustomization(self, folder: str, asked: Location | None) -> Document:
+    def _kustomization(self, folder: str, requested_at: Location | None) -> Document:
         found = [
             (path, data)
             for name in FILE_NAMES
             if (data := self.read(path := posixpath.join(folder, name))) is not None
         ]
         if not found:
-            raise refusal(f"`{self.shown(folder)}` has no kustomization file", asked)
+            raise refusal(f"`{self.shown(folder)}` has no kustomization file", requested_at)
         if len(found) > 1:
             names = ", ".join(f"`{self.shown(path)}`" for path, _ in found)
-            raise refusal(f"there are several kustomization files: {names}", asked)
+            raise refusal(f"there are several kustomization files: {names}", requested_at)
         path, data = found[0]
         document = documents.load(data, self.shown(path))
         if document.value is None:

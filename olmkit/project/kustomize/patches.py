@@ -37,17 +37,17 @@ class Patch:
 def parse(
     overlay: Document,
     keys: tuple[Key, ...],
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     loaded: Sequence[Document] | None,
 ) -> Sequence[Patch]:
     """Return the patches of one entry of a kustomization, whose file is `loaded`."""
     at = overlay.at(*keys)
-    if bool(given.get("path")) == bool(given.get("patch")):
+    if bool(values.get("path")) == bool(values.get("patch")):
         raise refusal("a patch needs one of `path` and `patch`", at)
     target = None
-    if given.get("target"):
-        target = Selector.parse(given["target"], overlay.at(*keys, "target"))
-    found = _inline(str(given["patch"]), overlay.path, at) if loaded is None else loaded
+    if values.get("target"):
+        target = Selector.parse(values["target"], overlay.at(*keys, "target"))
+    found = _inline(str(values["patch"]), overlay.path, at) if loaded is None else loaded
     made = [
         Patch(document.value, target, at if loaded is None else document.at())
         for document in found
@@ -60,7 +60,7 @@ def parse(
             merges[1].at,
             hint="remove the `target`, or write an entry for each",
         )
-    if merges and any(objects.mapping(given.get("options")).values()):
+    if merges and any(objects.mapping(values.get("options")).values()):
         raise refusal(
             "`options` of a strategic merge patch are not supported here",
             overlay.at_key(*keys, "options"),

@@ -201,10 +201,10 @@ class Selector:
             self.annotation_selector, objects.annotations_of(resource.value)
         )
 
-    def _is(self, wanted: str, found: str) -> bool:
-        if not wanted:
+    def _is(self, expected: str, found: str) -> bool:
+        if not expected:
             return True
-        return wanted == found if self.exact else re.fullmatch(wanted, found) is not None
+        return expected == found if self.exact else re.fullmatch(expected, found) is not None
 
 
 def _selects(selector: str, values: Mapping[str, str]) -> bool:

@@ -187,16 +187,16 @@ def _check_deploy(request: ApiRequest) -> None:
         )
 
 
-def _values(request: ApiRequest, project: Project, where: Names, templates: Tree) -> dict[str, str]:
-    api, deploy = where.api, request.deploy
+def _values(request: ApiRequest, project: Project, names: Names, templates: Tree) -> dict[str, str]:
+    api, deploy = names.api, request.deploy
     options = []
     if not api.is_namespaced:
         options.append("scope=Cluster")
     if api.plural:
         options.insert(0, f"path={api.plural}")
     marker = f"# +kubebuilder:resource:{','.join(options)}\n" if options else ""
-    values = reconciler_values(project, where) | {
-        "types_module": where.module_of(where.types_file),
+    values = reconciler_values(project, names) | {
+        "types_module": names.module_of(names.types_file),
         "variable": kinds.variable_of(api.kind, templates),
         "resource_marker": marker,
         "image_variable": _image_variable(api, project),
@@ -204,13 +204,13 @@ def _values(request: ApiRequest, project: Project, where: Names, templates: Tree
     return values | (_deploy_values(deploy, api, templates) if deploy is not None else {})
 
 
-def reconciler_values(project: Project, where: Names) -> dict[str, str]:
+def reconciler_values(project: Project, names: Names) -> dict[str, str]:
     """Return the values of templates that reconcile one kind."""
-    api = where.api
+    api = names.api
     prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="-")
     in_namespace = scaffold.is_namespaced(project) and api.is_namespaced
     return scaffold.api_values(project, api) | {
-        "reconciler_module": where.module_of(where.reconciler_file),
+        "reconciler_module": names.module_of(names.reconciler_file),
         "reconciler": f"{api.kind}Reconciler",
         "controller": (prefix + api.kind.lower()).replace(".", "-"),
         "rbac_group": api.qualified_group or "core",
@@ -260,39 +260,39 @@ def _add_types(
     draft: Draft,
     request: ApiRequest,
     project: Project,
-    where: Names,
+    names: Names,
     templates: Tree,
     values: dict[str, str],
 ) -> None:
-    packages = [("init/_package_/api/__init__.py", f"{where.folder}/api")]
-    if where.group_folder:
-        group = f"{where.folder}/api/{where.group_folder}".rstrip("/")
+    packages = [("init/_package_/api/__init__.py", f"{names.folder}/api")]
+    if names.group_folder:
+        group = f"{names.folder}/api/{names.group_folder}".rstrip("/")
         packages.append(("api/group_package.py", group))
-    packages.append(("api/version_package.py", where.version_folder))
+    packages.append(("api/version_package.py", names.version_folder))
     for name, package in packages:
         path = f"{package}/__init__.py"
         if draft.get(path) is None:  # never again: it may contain markers of other kinds
             draft.put(path, template_files.file(templates, name, values))
     folder = "deploy_image" if request.deploy is not None else "api"
-    draft.make(where.types_file, template_files.file(templates, f"{folder}/types.py", values))
-    _mark_storage(draft, project, where)
+    draft.make(names.types_file, template_files.file(templates, f"{folder}/types.py", values))
+    _mark_storage(draft, project, names)
 
 
-def _mark_storage(draft: Draft, project: Project, where: Names) -> None:
+def _mark_storage(draft: Draft, project: Project, names: Names) -> None:
     """Mark one of several versions as the stored one: the oldest, until the author changes it."""
     others = [
         api
         for api in project.own_apis()
-        if (api.group, api.kind) == (where.api.group, where.api.kind)
-        and api.version != where.api.version
+        if (api.group, api.kind) == (names.api.group, names.api.kind)
+        and api.version != names.api.version
     ]
-    files = [replace(where, api=api).types_file for api in others]
+    files = [replace(names, api=api).types_file for api in others]
     texts = [draft.get(path) or b"" for path in files]
     marker = "+kubebuilder:storageversion"
     if not others or any(marker.encode() in text for text in texts):
         return
     if texts[0]:
-        marked = python_edits.with_class_marker(texts[0], files[0], where.api.kind, marker)
+        marked = python_edits.with_class_marker(texts[0], files[0], names.api.kind, marker)
         draft.put(files[0], marked)
 
 
@@ -339,19 +339,19 @@ def _sample(text: bytes, values: dict[str, str]) -> bytes:
 
 
 def add_reconciler(
-    draft: Draft, where: Names, templates: Tree, values: dict[str, str], folder: str
+    draft: Draft, names: Names, templates: Tree, values: dict[str, str], folder: str
 ) -> None:
     """Add the reconciler of a kind and its test, from a folder of templates."""
     package = template_files.file(templates, "api/reconcilers_package.py", values)
-    for inner in dict.fromkeys(("", where.group_folder)):
-        path = f"{where.folder}/reconcilers/{inner}__init__.py"
+    for inner in dict.fromkeys(("", names.group_folder)):
+        path = f"{names.folder}/reconcilers/{inner}__init__.py"
         if draft.get(path) is None:
             draft.put(path, package)
     text = template_files.file(templates, f"{folder}/reconciler.py", values)
-    draft.make(where.reconciler_file, text)
-    group = where.group_folder.replace("/", "_")
+    draft.make(names.reconciler_file, text)
+    group = names.group_folder.replace("/", "_")
     test = template_files.file(templates, f"{folder}/reconciler_test.py", values)
-    path = f"tests/test_{group}{where.module}.py"
+    path = f"tests/test_{group}{names.module}.py"
     is_process = path == _PROCESS_TEST  # `init` created it, and another kind must not use it
     draft.make("tests/test_process_reconciler.py" if is_process else path, test)
 

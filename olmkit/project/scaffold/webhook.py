@@ -156,17 +156,17 @@ def _check_present(request: WebhookRequest, project: Project, found: int | None)
 def _add_handlers(
     draft: Draft,
     request: WebhookRequest,
-    where: Names,
+    names: Names,
     templates: Tree,
     values: dict[str, str],
 ) -> None:
-    path = _handlers_file(where)
-    _add_packages(draft, where, "webhooks", templates)
+    path = _handlers_file(names)
+    _add_packages(draft, names, "webhooks", templates)
     data = None if request.force else draft.get(path)
     if data is None:
         data = template_files.file(templates, "webhook/head.py", values)
-    own = where.module_of(path)
-    if where.api.is_defined_elsewhere:
+    own = names.module_of(path)
+    if names.api.is_defined_elsewhere:
         typed = ("olmkit.runtime", "Manifest")
     else:
         typed = (values["types_module"], values["kind"])
@@ -182,9 +182,9 @@ def _add_handlers(
         data = python_edits.with_definition(data, path, handler, text)
         if "Sequence[" in text:
             data = python_edits.with_import(data, path, "collections.abc", "Sequence")
-        function += "_plain" * where.api.is_defined_elsewhere
+        function += "_plain" * names.api.is_defined_elsewhere
         imports = {"handler": (own, handler), "function": ("olmkit.runtime", function)}
-        if where.api.is_defined_elsewhere:
+        if names.api.is_defined_elsewhere:
             place = f'"/{word}-{values["webhook_path"]}"'
             handled = "{function}({handler}())"
         else:
@@ -193,44 +193,44 @@ def _add_handlers(
             imports |= {"kind": typed, "path": ("olmkit.runtime", "webhook_path")}
         _wire(
             draft,
-            where,
+            names,
             "add_webhooks",
             f"server.add(\n    {place},\n    {handled},\n)",
             marker="webhook",
             sign="{handler}()",
             imports=imports,
         )
-    if where.api.is_defined_elsewhere:
+    if names.api.is_defined_elsewhere:
         draft.note(
-            f"while the operator is down, no `{where.api.kind}` of the cluster can be stored",
+            f"while the operator is down, no `{names.api.kind}` of the cluster can be stored",
             path,
             "`failurePolicy=ignore` in the marker admits objects in that case",
         )
     draft.put(path, data)
 
 
-def _handlers_file(where: Names) -> str:
-    folder = f"{where.folder}/webhooks/{where.group_folder}"
-    return f"{folder}{where.module}_{scaffold.module_name(where.api.version)}.py"
+def _handlers_file(names: Names) -> str:
+    folder = f"{names.folder}/webhooks/{names.group_folder}"
+    return f"{folder}{names.module}_{scaffold.module_name(names.api.version)}.py"
 
 
-def _test_file(where: Names, version: str, subject: str) -> str:
-    group = where.group_folder.replace("/", "_")
-    return f"tests/test_{group}{where.module}_{scaffold.module_name(version)}_{subject}.py"
+def _test_file(names: Names, version: str, subject: str) -> str:
+    group = names.group_folder.replace("/", "_")
+    return f"tests/test_{group}{names.module}_{scaffold.module_name(version)}_{subject}.py"
 
 
 def _add_tests(
     draft: Draft,
     request: WebhookRequest,
-    where: Names,
+    names: Names,
     templates: Tree,
     values: dict[str, str],
 ) -> None:
     """Add a test of each handler, next to the author's tests."""
-    path = _test_file(where, where.api.version, "webhooks")
+    path = _test_file(names, names.api.version, "webhooks")
     data = None if request.force else draft.get(path)
     if data is None:
-        folder = "external" if where.api.is_defined_elsewhere else "webhook"
+        folder = "external" if names.api.is_defined_elsewhere else "webhook"
         data = template_files.file(templates, f"{folder}/handlers_test.py", values)
     for wanted, name, test in (
         (request.defaulting, "Defaulter", "test_what_is_filled_in_stays_when_it_is_asked_again"),
@@ -240,7 +240,7 @@ def _add_tests(
             continue
         text = template_files.file(templates, f"webhook/{name.lower()}_test.py", values).decode()
         data = python_edits.with_definition(data, path, test, text)
-        handlers = where.module_of(_handlers_file(where))
+        handlers = names.module_of(_handlers_file(names))
         data = python_edits.with_import(data, path, handlers, values["kind"] + name)
     draft.put(path, data)
 
@@ -249,26 +249,26 @@ def _add_conversion(
     draft: Draft,
     request: WebhookRequest,
     project: Project,
-    where: Names,
+    names: Names,
     templates: Tree,
     values: dict[str, str],
 ) -> None:
-    _mark_hub(draft, project, where)
-    _add_packages(draft, where, "conversions", templates)
+    _mark_hub(draft, project, names)
+    _add_packages(draft, names, "conversions", templates)
     called = {
         "": ("olmkit.runtime", "Spoke"),
         "kind": (values["types_module"], values["kind"]),
     }
     spokes: list[str] = []
     for index, spoke in enumerate(request.spokes):
-        module = f"{where.module}_{scaffold.module_name(spoke)}"
-        path = f"{where.folder}/conversions/{where.group_folder}{module}.py"
+        module = f"{names.module}_{scaffold.module_name(spoke)}"
+        path = f"{names.folder}/conversions/{names.group_folder}{module}.py"
         text = template_files.file(templates, "webhook/conversion.py", values | {"spoke": spoke})
         draft.make(path, text)
-        words = values | {"spoke": spoke, "conversion_module": where.module_of(path)}
+        words = values | {"spoke": spoke, "conversion_module": names.module_of(path)}
         test = template_files.file(templates, "webhook/conversion_test.py", words)
-        draft.make(_test_file(where, spoke, "conversion"), test)
-        called[f"spoke{index}"] = (where.module_of(path).rpartition(".")[0], module)
+        draft.make(_test_file(names, spoke, "conversion"), test)
+        called[f"spoke{index}"] = (names.module_of(path).rpartition(".")[0], module)
         spokes.append(
             f"Spoke(\n"
             f'    version="{spoke}",\n'
@@ -280,7 +280,7 @@ def _add_conversion(
     statement = f"made.add(\n    {{kind}}.gvk,\n{arguments}\n)"
     is_new = _wire(
         draft,
-        where,
+        names,
         "conversions",
         statement,
         marker="conversion",
@@ -288,20 +288,20 @@ def _add_conversion(
         imports=called,
     )
     if not is_new:
-        _add_spokes(draft, request, where, called, spokes)
+        _add_spokes(draft, request, names, called, spokes)
 
 
 def _add_spokes(
     draft: Draft,
     request: WebhookRequest,
-    where: Names,
+    names: Names,
     imports: Mapping[str, tuple[str, str]],
     spokes: Sequence[str],
 ) -> None:
     """Add missing spokes to an existing hub."""
-    path = f"{where.folder}/wiring.py"
+    path = f"{names.folder}/wiring.py"
     data = draft.get(path) or b""
-    called = _import_names(data, path, where, imports)
+    called = _import_names(data, path, names, imports)
     for version, spoke in zip(request.spokes, spokes, strict=True):
         text = spoke.format(**called)
         if text.splitlines()[2].strip().encode() in data:
@@ -315,36 +315,36 @@ def _add_spokes(
     draft.put(path, data)
 
 
-def _mark_hub(draft: Draft, project: Project, where: Names) -> None:
+def _mark_hub(draft: Draft, project: Project, names: Names) -> None:
     """Mark the hub as the stored version."""
     files = {
-        api.version: replace(where, api=api).types_file
+        api.version: replace(names, api=api).types_file
         for api in project.own_apis()
-        if (api.group, api.kind) == (where.api.group, where.api.kind)
+        if (api.group, api.kind) == (names.api.group, names.api.kind)
     }
     for version, path in files.items():
         data = draft.get(path)
         if data is None:
             continue
-        if version == where.api.version:
-            data = python_edits.with_class_marker(data, path, where.api.kind, _STORAGE)
+        if version == names.api.version:
+            data = python_edits.with_class_marker(data, path, names.api.kind, _STORAGE)
         elif _STORAGE.encode() in data:
             data = python_edits.without_marker(data, _STORAGE)
             draft.note(f"version `{version}` is no longer the stored one", path)
         draft.put(path, data)
 
 
-def _add_packages(draft: Draft, where: Names, name: str, templates: Tree) -> None:
+def _add_packages(draft: Draft, names: Names, name: str, templates: Tree) -> None:
     text = template_files.file(templates, f"webhook/{name}_package.py", {})
-    for folder in dict.fromkeys(("", where.group_folder)):
-        path = f"{where.folder}/{name}/{folder}__init__.py"
+    for folder in dict.fromkeys(("", names.group_folder)):
+        path = f"{names.folder}/{name}/{folder}__init__.py"
         if draft.get(path) is None:
             draft.put(path, text)
 
 
 def _wire(
     draft: Draft,
-    where: Names,
+    names: Names,
     function: str,
     statement: str,
     *,
@@ -357,12 +357,12 @@ def _wire(
     `imports` are modules and their imported names; statement and sign have these names in braces,
     which are replaced by the local names.
     """
-    path = f"{where.folder}/wiring.py"
+    path = f"{names.folder}/wiring.py"
     data = draft.get(path)
     if data is None:
         draft.note(f"`{path}` does not exist, so nothing serves the webhooks", path)
         return True
-    called = _import_names(data, path, where, imports)
+    called = _import_names(data, path, names, imports)
     wired = python_edits.with_statement(
         data,
         path,
@@ -380,12 +380,12 @@ def _wire(
 
 
 def _import_names(
-    data: bytes, path: str, where: Names, imports: Mapping[str, tuple[str, str]]
+    data: bytes, path: str, names: Names, imports: Mapping[str, tuple[str, str]]
 ) -> dict[str, str]:
     """Return the local names of the imports in a file."""
     called: dict[str, str] = {}
     for word, (module, name) in imports.items():
-        prefix = where.group_prefix.lower() + "_" if name.islower() else where.version_prefix
+        prefix = names.group_prefix.lower() + "_" if name.islower() else names.version_prefix
         called[word] = python_edits.local_name(data, path, module, name, alias=prefix + name)
     return called
 

@@ -57,16 +57,16 @@ manager.add_controller(
 }
 
 
-def add_controller(draft: Draft, where: Names, values: dict[str, str], *, is_deploy: bool) -> None:
+def add_controller(draft: Draft, names: Names, values: dict[str, str], *, is_deploy: bool) -> None:
     """Let the manager run the controller of a kind; `is_deploy`: one that keeps Deployments."""
-    path = f"{where.folder}/wiring.py"
+    path = f"{names.folder}/wiring.py"
     data = draft.get(path)
     if data is None:
         _note_unwired(draft, path, values)
         return
-    group = where.group_prefix
+    group = names.group_prefix
     wanted = {
-        "kind": (values["types_module"], values["kind"], where.version_prefix),
+        "kind": (values["types_module"], values["kind"], names.version_prefix),
         "reconciler": (values["reconciler_module"], values["reconciler"], group),
         "deployment": (values["reconciler_module"], "DEPLOYMENT", group.upper()),
     }
@@ -87,22 +87,22 @@ def add_controller(draft: Draft, where: Names, values: dict[str, str], *, is_dep
             ("olmkit.runtime", "Group", ""),
             (*wanted["deployment"][:2], called["deployment"]),
         ]
-    scope = "" if where.api.is_namespaced else ", namespaced=False"
+    scope = "" if names.api.is_namespaced else ", namespaced=False"
     words = values | called | {"scope": scope}
     _put(draft, path, _STATEMENTS[name].format(**words), called["reconciler"], imports)
 
 
-def add_external_controller(draft: Draft, where: Names, values: dict[str, str]) -> None:
+def add_external_controller(draft: Draft, names: Names, values: dict[str, str]) -> None:
     """Let the manager run the controller of an external kind, which has its GVK."""
-    path = f"{where.folder}/wiring.py"
+    path = f"{names.folder}/wiring.py"
     data = draft.get(path)
     if data is None:
         _note_unwired(draft, path, values)
         return
     module, name = values["reconciler_module"], values["reconciler"]
-    alias = where.group_prefix + name
+    alias = names.group_prefix + name
     called = python_edits.local_name(data, path, module, name, alias=alias)
-    scope = "" if where.api.is_namespaced else ", namespaced=False"
+    scope = "" if names.api.is_namespaced else ", namespaced=False"
     words = {"controller": values["controller"], "reconciler": called, "scope": scope}
     statement = _STATEMENTS["external"].format(**words)
     _put(draft, path, statement, called, [(module, name, called)])

@@ -301,19 +301,19 @@ class _Feed:
         if self._store.remove(snapshot) is not None:
             self._note(EventType.DELETED, snapshot)
 
-    def _note(self, sort: EventType, snapshot: Snapshot) -> None:
+    def _note(self, type_: EventType, snapshot: Snapshot) -> None:
         before = self.pending.get(snapshot.key)
-        match (before.type if before is not None else None), sort:
+        match (before.type if before is not None else None), type_:
             case EventType.ADDED, EventType.DELETED:
                 del self.pending[snapshot.key]  # it was not reported yet
                 return
             case EventType.ADDED, _:
-                sort = EventType.ADDED
+                type_ = EventType.ADDED
             case EventType.DELETED, EventType.ADDED:
-                sort = EventType.MODIFIED
+                type_ = EventType.MODIFIED
             case _:
                 pass
-        self.pending[snapshot.key] = Watched(sort, snapshot)
+        self.pending[snapshot.key] = Watched(type_, snapshot)
         self.wake()
 
 

@@ -280,7 +280,7 @@ class Subresources(ManifestClient):
         )
 
     async def _patched(
-        self, kind: GVK | type[K], key: Request, body: Any, sort: PatchType, subresource: str
+        self, kind: GVK | type[K], key: Request, body: Any, type_: PatchType, subresource: str
     ) -> Any:
         if not isinstance(kind, GVK) and subresource not in ("", "status"):
             raise TypeError(f"`{subresource}` is not the object: pass `{kind.__name__}.gvk`")
@@ -292,7 +292,7 @@ class Subresources(ManifestClient):
                 resource,
                 key.name,
                 body,
-                type=sort,
+                type=type_,
                 namespace=key.namespace,
                 subresource=subresource,
                 field_manager=self._field_manager,

@@ -233,11 +233,11 @@ class ManifestClient(ManifestReader):
     async def _has_status(self, gvk: GVK) -> bool:
         return "status" in (await self._resource(gvk)).subresources
 
-    async def _patch_status(self, gvk: GVK, old: Manifest, wanted: Manifest) -> bool:
+    async def _patch_status(self, gvk: GVK, old: Manifest, desired: Manifest) -> bool:
         """Patch the status if it changed; return whether it did."""
-        if not await self._has_status(gvk) or old.get("status") == wanted.get("status"):
+        if not await self._has_status(gvk) or old.get("status") == desired.get("status"):
             return False
-        new = {**old, "status": wanted.get("status") or {}}
+        new = {**old, "status": desired.get("status") or {}}
         await self.patch(old, new, subresource="status")
         return True
 

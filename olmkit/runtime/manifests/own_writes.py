@@ -81,9 +81,11 @@ class OwnWrites:
             raise TimeoutError(_late(informer, key, is_deletion=bool(uid))) from None
         self._deleted.pop((gvk, key), None)
 
-    def _is_shown(self, informer: Informer, gvk: GVK, key: Request, wanted: str, uid: str) -> bool:
-        if _COMPARABLE.fullmatch(wanted) and not _reached(
-            informer.version_of(key.namespace), wanted
+    def _is_shown(
+        self, informer: Informer, gvk: GVK, key: Request, expected: str, uid: str
+    ) -> bool:
+        if _COMPARABLE.fullmatch(expected) and not _reached(
+            informer.version_of(key.namespace), expected
         ):
             return False
         found = self._cache.peek(gvk, key) if uid else None
@@ -120,8 +122,8 @@ def _late(informer: Informer, key: Request, *, is_deletion: bool) -> str:
     )
 
 
-def _reached(seen: str, wanted: str) -> bool:
+def _reached(seen: str, expected: str) -> bool:
     """Return whether a resource version is at least another: longer is greater, then by text."""
     if not _COMPARABLE.fullmatch(seen):
         return True
-    return (len(seen), seen) >= (len(wanted), wanted)
+    return (len(seen), seen) >= (len(expected), expected)

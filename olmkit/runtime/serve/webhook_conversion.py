@@ -115,14 +115,14 @@ class Conversions:
             "response": response,
         }
 
-    def _converted(self, manifest: Any, wanted: str) -> Manifest:
+    def _converted(self, manifest: Any, target: str) -> Manifest:
         """Convert one object of a review, or each item of a list."""
         if not isinstance(manifest, dict):
             raise CannotConvert("an object of the review is not an object")
         if objects.kind(manifest).endswith("List") and isinstance(manifest.get("items"), list):
-            items = [self._converted(one, wanted) for one in manifest["items"]]
-            return {**manifest, "apiVersion": wanted, "items": items}
-        group, _, version = wanted.rpartition("/")
+            items = [self._converted(one, target) for one in manifest["items"]]
+            return {**manifest, "apiVersion": target, "items": items}
+        group, _, version = target.rpartition("/")
         gvk = objects.gvk(manifest)
         if gvk.group != group:
             raise CannotConvert(f"{gvk.kind} is in the group {gvk.group}, not in {group}")

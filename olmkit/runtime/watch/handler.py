@@ -242,10 +242,10 @@ def _unique(requests: Iterable[Request]) -> list[Request]:
     return list(dict.fromkeys(requests))
 
 
-def _priority(event: Event, wanted: int | None) -> int | None:
+def _priority(event: Event, requested: int | None) -> int | None:
     """Return the priority: low for an initial list or a resync, unless the author set one."""
-    if wanted is not None:
-        return wanted
+    if requested is not None:
+        return requested
     match event:
         case CreateEvent(initial=True):
             return LOW_PRIORITY

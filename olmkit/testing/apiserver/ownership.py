@@ -102,11 +102,11 @@ class FieldConflict:
 
 
 def apply(
-    live: Any, wanted: Any, owners: Owners, me: Manager, keys: Keys, *, force: bool
+    live: Any, desired: Any, owners: Owners, me: Manager, keys: Keys, *, force: bool
 ) -> tuple[Any, Owners, list[FieldConflict]]:
-    """Apply `wanted`; return the object, the new owners and the conflicts."""
+    """Apply `desired`; return the object, the new owners and the conflicts."""
     owners = Owners({one: set(own) for one, own in owners.fields.items()})
-    requested, present = dict(leaves(wanted, keys)), dict(leaves(live, keys))
+    requested, present = dict(leaves(desired, keys)), dict(leaves(live, keys))
     conflicts = [
         FieldConflict(other, text(path))
         for path, value in requested.items()
@@ -122,7 +122,7 @@ def apply(
     for path, value in requested.items():
         if present.get(path, _MISSING) != value:
             owners.drop(path, me)
-    result = _merged(result, wanted, (), keys)
+    result = _merged(result, desired, (), keys)
     owners.fields[me] = set(requested)
     return result, owners, []
 
@@ -175,24 +175,24 @@ def _step(item: Any, keys: tuple[str, ...] | str) -> Step | None:
     return ("k", json.dumps(found, sort_keys=True, separators=(",", ":"))) if found else None
 
 
-def _merged(live: Any, wanted: Any, path: Path, keys: Keys) -> Any:
-    if isinstance(live, dict) and isinstance(wanted, Mapping) and keys(path) != "atomic":
-        for key, item in wanted.items():
+def _merged(live: Any, desired: Any, path: Path, keys: Keys) -> Any:
+    if isinstance(live, dict) and isinstance(desired, Mapping) and keys(path) != "atomic":
+        for key, item in desired.items():
             live[key] = _merged(live.get(key), item, (*path, ("f", key)), keys)
         return live
-    sort = keys(path) if isinstance(wanted, list) and isinstance(live, list) else None
+    sort = keys(path) if isinstance(desired, list) and isinstance(live, list) else None
     if sort == "set":
-        return live + [item for item in wanted if item not in live]
+        return live + [item for item in desired if item not in live]
     if sort:
         places = {_step(item, sort): number for number, item in enumerate(live)}
-        for item in wanted:
+        for item in desired:
             step = _step(item, sort)
             if step in places and step is not None:
                 live[places[step]] = _merged(live[places[step]], item, (*path, step), keys)
             else:
                 live.append(copy.deepcopy(item))
         return live
-    return copy.deepcopy(wanted)
+    return copy.deepcopy(desired)
 
 
 def _remove(value: Any, path: Path) -> None:

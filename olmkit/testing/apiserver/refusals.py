@@ -154,10 +154,10 @@ def expired(message: str, **metadata: str) -> Refusal:
     return Refusal(410, "Expired", message, metadata=metadata)
 
 
-def too_large_version(asked: int, present: int) -> Refusal:
+def too_large_version(requested: int, present: int) -> Refusal:
     return Refusal(
         *(504, "Timeout"),
-        f"Timeout: Too large resource version: {asked}, current: {present}",
+        f"Timeout: Too large resource version: {requested}, current: {present}",
         details={
             "causes": [
                 {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}

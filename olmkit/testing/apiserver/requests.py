@@ -55,13 +55,13 @@ def manner_of(request: web.Request) -> tuple[Manner, bool]:
     return manner, dry_run == "All"
 
 
-def check_unmanaged(wanted: Any) -> None:
-    if isinstance(wanted, dict) and (wanted.get("metadata") or {}).get("managedFields"):
+def check_unmanaged(desired: Any) -> None:
+    if isinstance(desired, dict) and (desired.get("metadata") or {}).get("managedFields"):
         raise refusals.bad_request("metadata.managedFields must be nil")
 
 
-def clears_owners(wanted: Manifest) -> bool:
-    return (wanted.get("metadata") or {}).get("managedFields") in ([], [{}])
+def clears_owners(desired: Manifest) -> bool:
+    return (desired.get("metadata") or {}).get("managedFields") in ([], [{}])
 
 
 def manager_of(request: web.Request) -> str:

@@ -101,17 +101,17 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
     return manifest
 
 
-def check_declared(collection: Collection, wanted: Manifest) -> None:
+def check_declared(collection: Collection, desired: Manifest) -> None:
     """Raise a `Refusal` for an applied object with fields that its schema does not declare."""
     if collection.schema is not None:
-        unknown = schemas.unknown_fields(wanted, collection.schema)
+        unknown = schemas.unknown_fields(desired, collection.schema)
         errors = [f".{path}: field not declared in schema" for path in unknown]
     elif collection.type:
-        errors = decoding.decode(wanted, collection.type).declared
+        errors = decoding.decode(desired, collection.type).declared
     else:
         return
     if errors:
-        metadata, gvk = wanted["metadata"], collection.resource.gvk
+        metadata, gvk = desired["metadata"], collection.resource.gvk
         name = "/".join((metadata.get("namespace") or "", metadata.get("name") or ""))
         listed = errors[0] if len(errors) == 1 else "errors:\n  " + "\n  ".join(errors)
         raise Refusal(

@@ -137,23 +137,23 @@ class Writes:
         request: web.Request,
         collection: Collection,
         key: Key,
-        wanted: Manifest,
+        desired: Manifest,
         manner: Manner,
         dry_run: bool,
     ) -> web.StreamResponse:
         manager = api_requests.manager_of(request)
-        api_requests.check_unmanaged(wanted)
-        wanted = rules.check_identity(collection, wanted, key)
-        rules.check_declared(collection, wanted)
-        if wanted["metadata"].get("uid"):
-            uid = wanted["metadata"]["uid"]
+        api_requests.check_unmanaged(desired)
+        desired = rules.check_identity(collection, desired, key)
+        rules.check_declared(collection, desired)
+        if desired["metadata"].get("uid"):
+            uid = desired["metadata"]["uid"]
             raise refusals.conflict(
                 *(collection.resource, key[1]),
                 f"uid mismatch: the provided object specified uid {uid}, "
                 "and no existing object was found",
             )
-        fields = set(dict(ownership.leaves(wanted, collection.list_keys)))
-        manifest = rules.created(collection, wanted, manner)
+        fields = set(dict(ownership.leaves(desired, collection.list_keys)))
+        manifest = rules.created(collection, desired, manner)
         manifest = await self._admitted(collection, None, manifest, "", manner, dry_run)
         self._check_namespace(collection, key)
         made = self._make(collection, manifest, dry_run=dry_run)
@@ -168,27 +168,27 @@ class Writes:
         request: web.Request,
         collection: Collection,
         key: Key,
-        wanted: Manifest,
+        desired: Manifest,
         old: Manifest,
         subresource: str,
     ) -> tuple[Manifest, Owners]:
         manager = api_requests.manager_of(request)
-        api_requests.check_unmanaged(wanted)
-        wanted = rules.check_identity(collection, wanted, key)
-        rules.check_declared(collection, wanted)
+        api_requests.check_unmanaged(desired)
+        desired = rules.check_identity(collection, desired, key)
+        rules.check_declared(collection, desired)
         told = {
-            name: wanted["metadata"][name]
+            name: desired["metadata"][name]
             for name in ("resourceVersion", "uid")
-            if name in wanted["metadata"]
+            if name in desired["metadata"]
         }
         if subresource:
-            wanted = {name: wanted[name] for name in ("metadata", subresource) if name in wanted}
-            wanted["metadata"] = {}
+            desired = {name: desired[name] for name in ("metadata", subresource) if name in desired}
+            desired["metadata"] = {}
         elif "status" in collection.resource.subresources:
-            wanted = {name: item for name, item in wanted.items() if name != "status"}
+            desired = {name: item for name, item in desired.items() if name != "status"}
         new, owners, conflicts = ownership.apply(
             collection.shown(old),
-            wanted,
+            desired,
             collection.storage.owners.get(key) or Owners(),
             (manager, "Apply", subresource),
             collection.list_keys,

@@ -93,4 +93,4 @@ def test_columns_are_two_spaces_apart() -> None:
     ],
 )
 def test_a_filter_omits_rows_that_do_not_match(wanted: Filter, names: list[str]) -> None:
-    assert [row.bundle for row in listing.bundles(_catalog(), wanted=wanted)] == names
+    assert [row.bundle for row in listing.bundles(_catalog(), filter_=wanted)] == names

@@ -47,7 +47,7 @@ def images(
 
     found = app.run(
         job.list_images(
-            reference, access, wanted=selection.read(reference), pull_bundles=pull_bundles
+            reference, access, requested=selection.read(reference), pull_bundles=pull_bundles
         )
     )
     note_extra(app, found.extra)

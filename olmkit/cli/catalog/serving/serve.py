@@ -193,16 +193,18 @@ def _serve(app: App, offers: list[Offer], settings: ServeSettings, access: Acces
     app.run(run())
 
 
-def _offers(references: tuple[str, ...], given: tuple[str, ...], *, has_names: bool) -> list[Offer]:
+def _offers(
+    references: tuple[str, ...], values: tuple[str, ...], *, has_names: bool
+) -> list[Offer]:
     from olmkit.jobs.catalog.serving.prepared_catalogs import default_name
     from olmkit.jobs.catalog.serving.settings import Offer
 
-    if given and len(given) != len(references):
+    if values and len(values) != len(references):
         raise click.UsageError(
-            f"{plural(len(references), 'catalog')} and {plural(len(given), 'name')} are given; "
+            f"{plural(len(references), 'catalog')} and {plural(len(values), 'name')} are given; "
             "pass `--name` once for each catalog, or omit it."
         )
-    names = given or [default_name(reference) for reference in references]
+    names = values or [default_name(reference) for reference in references]
     return [
         # Without a name in the path, a folder may have any name.
         Offer(reference=reference, name=name if has_names else "catalog")

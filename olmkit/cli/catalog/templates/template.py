@@ -230,13 +230,13 @@ def composite(
     app.terminal.result(app.told(text, is_result=dry_run))
 
 
-def _kind_and_file(words: tuple[str, ...]) -> tuple[Kind | None, str]:
+def _kind_and_file(arguments: tuple[str, ...]) -> tuple[Kind | None, str]:
     """Return the kind, if it is named, and the file."""
     from olmkit.jobs.catalog.templates import template as job
     from olmkit.jobs.catalog.templates.template import Kind
 
     kinds = [str(kind) for kind in Kind]
-    match words:
+    match arguments:
         case ():
             return None, job.STDIN
         case (word,) if word != "composite":
@@ -254,7 +254,7 @@ def _kind_and_file(words: tuple[str, ...]) -> tuple[Kind | None, str]:
             )
         case _:
             raise ConfigurationError(
-                f"too many arguments: {len(words)}", hint="pass at most a kind and a file"
+                f"too many arguments: {len(arguments)}", hint="pass at most a kind and a file"
             )
 
 

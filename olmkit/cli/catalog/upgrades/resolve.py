@@ -146,7 +146,7 @@ def _priority(text: str) -> tuple[str, int]:
 def _show_v1(
     app: App,
     catalogs: dict[str, Catalog],
-    asked: list[Selection],
+    requested: list[Selection],
     installed: tuple[str, ...],
     settings: ExtensionSettings,
     cluster: ClusterVersion | None,
@@ -154,13 +154,13 @@ def _show_v1(
     from olmkit.catalog.cluster_version import limits as bundle_limits
     from olmkit.jobs.catalog.upgrades import resolve as job
 
-    if len(asked) != 1:
+    if len(requested) != 1:
         raise ConfigurationError(
             "a ClusterExtension installs one package", hint="name one with `--install`"
         )
-    found = job.resolve_v1(catalogs, asked[0], installed, settings)
-    for channel in job.unknown_channels(catalogs, asked[0]):
-        app.terminal.note(f"no catalog has the channel `{channel}` of `{asked[0].package}`")
+    found = job.resolve_v1(catalogs, requested[0], installed, settings)
+    for channel in job.unknown_channels(catalogs, requested[0]):
+        app.terminal.note(f"no catalog has the channel `{channel}` of `{requested[0].package}`")
     is_deprecated = found.bundle.deprecation is not None
     limits = bundle_limits(found.bundle, cluster) if cluster is not None else ()
     for limit in limits:

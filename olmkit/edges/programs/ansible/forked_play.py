@@ -31,7 +31,7 @@ _EARLY = (
 )
 
 
-def play(words: Sequence[str]) -> int:
+def play(arguments: Sequence[str]) -> int:
     """Run `ansible-playbook` with these arguments in this process; return its exit code."""
     # Python and Ansible have read the variables of the server, not those of the run.
     tempfile.tempdir = None
@@ -40,7 +40,7 @@ def play(words: Sequence[str]) -> int:
         constants.DEFAULT_ROLES_PATH = roles.split(os.pathsep)
     sys.stdout = sys.stderr = STREAM
     try:
-        PlaybookCLI.cli_executor(["ansible-playbook", *words])
+        PlaybookCLI.cli_executor(["ansible-playbook", *arguments])
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else 1
     finally:

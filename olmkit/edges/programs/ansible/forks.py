@@ -47,7 +47,7 @@ class ForkRunner:
     skips_facts: bool = False
     _server: _Server | None = field(default=None, init=False)
 
-    async def run(self, run: Run, take: Take) -> None:
+    async def run(self, run: Run, on_line: Take) -> None:
         """See `Runner`."""
         await asyncio.to_thread(self._prepare, run)
         request = {
@@ -61,7 +61,7 @@ class ForkRunner:
 
                     def line(data: bytes) -> None:
                         kept.write(data + b"\n")
-                        take(data)
+                        on_line(data)
 
                     code = await self._start_server().run(request, line)
         except TimeoutError:
@@ -165,8 +165,8 @@ class _Server:
             raise RunError(f"cannot run `{command[0]}`: {words}") from error
         self._loop.add_reader(self._channel, self._read)
 
-    async def run(self, request: Mapping[str, Any], take: Take) -> int:
-        """Fork, and call `take` with each line until the run has ended; return its exit code."""
+    async def run(self, request: Mapping[str, Any], on_line: Take) -> int:
+        """Fork, and call `on_line` with each line until the run has ended; return its exit code."""
         await asyncio.shield(self._ready)
         ident = str(next(self._idents))
         forked = _Forked(self._loop.create_future(), request["environment"].get(marks.VARIABLE, ""))
@@ -177,19 +177,19 @@ class _Server:
                 await self._send({"run": ident, **request}, target)
             finally:
                 os.close(target)
-            return await self._follow(source, forked.ended, take)
+            return await self._follow(source, forked.ended, on_line)
         finally:
             if not forked.ended.done():
                 await asyncio.shield(self._end(ident, forked.ended))
             forked.ended.cancel()
             self._runs.pop(ident, None)
 
-    async def _follow(self, source: int, ended: asyncio.Future[int], take: Take) -> int:
+    async def _follow(self, source: int, ended: asyncio.Future[int], on_line: Take) -> int:
         stream = asyncio.StreamReader()
         transport, _ = await self._loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(source, "rb", buffering=0)
         )
-        reading = asyncio.ensure_future(runs.read_lines(stream, take))
+        reading = asyncio.ensure_future(runs.read_lines(stream, on_line))
         try:
             both: set[asyncio.Future[Any]] = {reading, ended}
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)

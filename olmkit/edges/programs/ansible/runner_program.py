@@ -35,7 +35,7 @@ class AnsibleRunner:
     skips_facts: bool = False
     _running: dict[int, _Members] = field(default_factory=dict, init=False)
 
-    async def run(self, run: Run, take: Take) -> None:
+    async def run(self, run: Run, on_line: Take) -> None:
         """See `Runner`."""
         await asyncio.to_thread(self._prepare, run)
         mark = marks.new()
@@ -44,7 +44,7 @@ class AnsibleRunner:
         members = self._running.setdefault(process.pid, _Members(mark))
         try:
             async with asyncio.timeout(run.timeout or None):
-                await runs.read_lines(process.stdout, take)
+                await runs.read_lines(process.stdout, on_line)
                 code = await process.wait()
         except TimeoutError:
             raise runs.time_out_error(run) from None

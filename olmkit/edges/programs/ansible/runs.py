@@ -91,8 +91,8 @@ class Run:
 class Runner(Protocol):
     """Runs Ansible."""
 
-    async def run(self, run: Run, take: Take) -> None:
-        """Call `take` with each line of output until the run ends, with any exit code.
+    async def run(self, run: Run, on_line: Take) -> None:
+        """Call `on_line` with each line of output until the run ends, with any exit code.
 
         Raises `RunError` if it was killed, or prints too much. If it is cancelled, it ends the
         process.
@@ -215,17 +215,17 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-async def read_lines(stream: asyncio.StreamReader, take: Take) -> None:
-    """Call `take` with each line; raises `RunError` for an endless line."""
+async def read_lines(stream: asyncio.StreamReader, on_line: Take) -> None:
+    """Call `on_line` with each line; raises `RunError` for an endless line."""
     pending = b""
     while chunk := await stream.read(_CHUNK):
         *lines, pending = (pending + chunk).split(b"\n")
         for line in lines:
-            take(line)
+            on_line(line)
         if len(pending) > _LINE:
             raise RunError(f"the run prints a line of more than {_LINE >> 20} MiB")
     if pending:
-        take(pending)
+        on_line(pending)
 
 
 def check_end(code: int) -> None:

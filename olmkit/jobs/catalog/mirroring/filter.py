@@ -42,13 +42,13 @@ class Filtered:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[PackageSelection, ...]:
+def parse(arguments: Sequence[str], *, is_full: bool = False) -> tuple[PackageSelection, ...]:
     """Parse `PACKAGE[:CHANNEL][@RANGE]`; selections of the same package are combined.
 
     A range is `MIN-MAX`, `MIN-`, `-MAX`, or any range of OLM v1. Raises `ConfigurationError`.
     """
     found: dict[str, PackageSelection] = {}
-    for request in map(Selection.parse, words):
+    for request in map(Selection.parse, arguments):
         package, channel = request.package, request.channel
         range_ = _range(request.version) if request.version else None
         before = found.get(package, PackageSelection(package=package, is_full=is_full))
@@ -76,7 +76,7 @@ def read(file: Path, reference: str, *, dependencies: bool = True) -> Requested:
     return replace(include_file.read(document), dependencies=dependencies)
 
 
-async def filter_catalog(reference: str, wanted: Requested, access: Access) -> Filtered:
+async def filter_catalog(reference: str, requested: Requested, access: Access) -> Filtered:
     """Return the selected part of a catalog.
 
     Raises `InputError` if a part of the selection does not exist, or if the result is not a valid
@@ -84,10 +84,10 @@ async def filter_catalog(reference: str, wanted: Requested, access: Access) -> F
     """
     rendered = await render.render_all([reference], RenderOptions(access=access))
     catalog = model.from_blobs(rendered.blobs)
-    if isinstance(wanted, Inclusion):
-        parts = inclusion.parts(catalog, wanted)
+    if isinstance(requested, Inclusion):
+        parts = inclusion.parts(catalog, requested)
     else:
-        parts = filtering.parts(catalog, wanted)
+        parts = filtering.parts(catalog, requested)
     blobs = tuple(filtering.filter_blobs(rendered.blobs, parts))
     _check(reference, blobs)
     return Filtered(

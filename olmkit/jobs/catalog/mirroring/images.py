@@ -43,18 +43,18 @@ async def list_images(
     reference: str,
     access: Access,
     *,
-    wanted: Requested = (),
+    requested: Requested = (),
     pull_bundles: bool = False,
 ) -> CatalogImages:
-    """Return the images of a catalog, or of the `wanted` part of it.
+    """Return the images of a catalog, or of the `requested` part of it.
 
     With `pull_bundles`, CSVs that the catalog does not contain are read from the bundle images.
     Raises `InputError` like `filter_catalog`, and `RemoteError` if a bundle image cannot be read,
     since the list would be incomplete.
     """
     extra: Mapping[str, tuple[str, ...]] = {}
-    if wanted:
-        filtered = await filter_job.filter_catalog(reference, wanted, access)
+    if requested:
+        filtered = await filter_job.filter_catalog(reference, requested, access)
         blobs, notes, extra = filtered.blobs, filtered.diagnostics, filtered.extra
     else:
         rendered = await render.render_all([reference], RenderOptions(access=access))

@@ -144,7 +144,7 @@ async def _plan(
                 missing=await _missing(parsed, folder, named, access),
             )
     listed = await images_job.list_images(
-        source, access, wanted=options.wanted, pull_bundles=options.pull_bundles
+        source, access, requested=options.wanted, pull_bundles=options.pull_bundles
     )
     sources = mirroring.parse_images(image.image for image in listed.images)
     items = list(job.items_for(sources, target))

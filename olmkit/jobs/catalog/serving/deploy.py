@@ -12,26 +12,26 @@ from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Explanation
 
 
-async def changes(reader: ClusterObjects, wanted: tuple[Manifest, ...]) -> tuple[str, ...]:
+async def changes(reader: ClusterObjects, manifests: tuple[Manifest, ...]) -> tuple[str, ...]:
     """Return a line for each object with its change by `apply`; raises like `apply`."""
-    await _refuse_others(reader, wanted)
-    return await cluster_deploy.changes(reader, wanted)
+    await _refuse_others(reader, manifests)
+    return await cluster_deploy.changes(reader, manifests)
 
 
 async def apply(
-    reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, manifests: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> Explanation:
     """Apply the objects and wait for the rollout; return the final state.
 
     Raises `ClusterError` before any change if one of them exists and was not created by olmkit, and
     if the server rejects one.
     """
-    await _refuse_others(reader, wanted)
-    return await cluster_deploy.apply(reader, wanted, report=report, timeouts=timeouts)
+    await _refuse_others(reader, manifests)
+    return await cluster_deploy.apply(reader, manifests, report=report, timeouts=timeouts)
 
 
-async def _refuse_others(reader: ClusterObjects, wanted: tuple[Manifest, ...]) -> None:
-    for manifest in wanted:
+async def _refuse_others(reader: ClusterObjects, manifests: tuple[Manifest, ...]) -> None:
+    for manifest in manifests:
         found = await reader.current(manifest)
         if found is not None and not install_objects.is_ours(found):
             raise ClusterError(

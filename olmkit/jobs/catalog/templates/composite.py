@@ -158,10 +158,10 @@ def _input(component: Component, folder: Path) -> Path:
     return found
 
 
-def _check(made: Mapping[Component, bytes]) -> None:
+def _check(rendered: Mapping[Component, bytes]) -> None:
     """Raise `InputError` for catalogs that would have errors, including their other files."""
     folders: dict[str, dict[str, bytes]] = {}
-    for one, data in made.items():
+    for one, data in rendered.items():
         folders.setdefault(posixpath.join(one.root, one.folder), {})[one.output] = data
     for folder, files in folders.items():
         there = Tree()
@@ -177,9 +177,9 @@ def _check(made: Mapping[Component, bytes]) -> None:
             ) from None
 
 
-def _changes(made: Mapping[Component, bytes]) -> Changes:
+def _changes(rendered: Mapping[Component, bytes]) -> Changes:
     items: list[Change] = []
-    for one, data in made.items():
+    for one, data in rendered.items():
         path = posixpath.normpath(posixpath.join(one.root, one.folder, one.output))
         if paths.is_folder(Path(path)):
             raise ConfigurationError(

@@ -266,18 +266,18 @@ def _sizes(old: Schema, new: Schema, suffix: str) -> list[int]:
 class _distinct:  # noqa: N801 - a function with a memory
     """Yield lists of a given size with different items, if the schema allows that."""
 
-    def __init__(self, items: Schema, least: Any) -> None:
+    def __init__(self, items: Schema, smallest: Any) -> None:
         kinds = _kinds(items)
-        self._found: list[Any] = [least]
-        if "object" in kinds and isinstance(least, dict):
-            self._found += _variants(items, least)
+        self._found: list[Any] = [smallest]
+        if "object" in kinds and isinstance(smallest, dict):
+            self._found += _variants(items, smallest)
         elif kinds:
             self._found += [
                 one
                 for one in itertools.islice(candidate_values(items, items), 60)
                 if one not in self._found and fits(one, items)
             ]
-        self._least = least
+        self._least = smallest
 
     def __call__(self, size: int) -> Any:
         found: list[Any] = []
@@ -289,12 +289,12 @@ class _distinct:  # noqa: N801 - a function with a memory
         return found[:size]
 
 
-def _variants(items: Schema, least: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for name in least:
+def _variants(items: Schema, smallest: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for name in smallest:
         schema = _mapping(_mapping(items.get("properties")).get(name))
         for value in itertools.islice(candidate_values(schema, schema), 40):
-            if value != least[name] and fits(value, schema):
-                yield {**least, name: value}
+            if value != smallest[name] and fits(value, schema):
+                yield {**smallest, name: value}
 
 
 def _minimal(schema: Schema, depth: int) -> Any:

@@ -119,12 +119,12 @@ def _explain_last_run(
 
 
 def _explain_failed_start(
-    pod: Manifest, status: Mapping[str, Any], words: str, template: TemplatePlace
+    pod: Manifest, status: Mapping[str, Any], message: str, template: TemplatePlace
 ) -> Diagnosis:
     name, namespace = text(status.get("name")), objects.namespace(pod)
     place = f"container `{name}` of pod `{objects.name(pod)}`"
     link = explanation.link(pod, _state(status))
-    lacking = missing.find_in_environment(words, pod, name)
+    lacking = missing.find_in_environment(message, pod, name)
     if lacking is not None:
         return Diagnosis(
             cause="container-cannot-start",
@@ -132,10 +132,10 @@ def _explain_failed_start(
             hint=lacking.hint(namespace, template, missing.expected_key(pod, lacking)),
             links=(link,),
         )
-    root = _ROOT.search(words)
+    root = _ROOT.search(message)
     if root is not None:
         return _explain_root_user(pod, status, root["user"] or "", link, template)
-    program = _EXEC.search(words)
+    program = _EXEC.search(message)
     if program is not None:
         why = program["why"].removesuffix(": unknown")
         absent = "no such file" in why or "not found" in why
@@ -154,7 +154,7 @@ def _explain_failed_start(
         )
     return Diagnosis(
         cause="container-cannot-start",
-        message=f"{place} cannot start: {explanation.first_line(words) or 'no reason is given'}",
+        message=f"{place} cannot start: {explanation.first_line(message) or 'no reason is given'}",
         hint=f"see its events: `kubectl describe pod -n {namespace} {objects.name(pod)}`",
         links=(link,),
     )

@@ -96,32 +96,32 @@ def missing_secrets(snapshot: ClusterState, pod: Manifest) -> tuple[str, ...]:
     return ()
 
 
-def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) -> str:
+def hint(message: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) -> str:
     """Return a hint about a registry's error, or about a failed connection."""
     host = _host(image)
-    if "no match for platform" in words or "no matching manifest" in words:
+    if "no match for platform" in message or "no matching manifest" in message:
         return "publish the image for the architecture of the nodes, or choose nodes that fit it"
-    if "toomanyrequests" in words or "429" in words:
+    if "toomanyrequests" in message or "429" in message:
         return "wait until the registry's limit is over, or log in: " + _create_secret_command(
             secrets, host, namespace
         )
-    if secrets or any(part in words for part in _LOGIN):
+    if secrets or any(part in message for part in _LOGIN):
         return "give the registry's login to the pod: " + _create_secret_command(
             secrets, host, namespace
         )
-    if any(part in words for part in ("no such host", "server misbehaving", "Temporary failure")):
+    if any(part in message for part in ("no such host", "server misbehaving", "Temporary failure")):
         return f"correct the host `{host}` in the image's name, or let the nodes' DNS resolve it"
-    fault = certificates.find_fault(words)
+    fault = certificates.find_fault(message)
     if fault is not None:
         return _CERTIFICATE[fault].format(host=host)
-    if any(part in words for part in _PLAIN):
+    if any(part in message for part in _PLAIN):
         return (
             f"serve `{host}` with TLS, or configure the container runtime of the nodes to use "
             "plain HTTP for it"
         )
-    if any(part in words for part in _NOT_FOUND):
+    if any(part in message for part in _NOT_FOUND):
         return "push the image, or correct its name"
-    if "connection refused" in words or "no route" in words or "timeout" in words:
+    if "connection refused" in message or "no route" in message or "timeout" in message:
         return f"check that `{host}` runs, and that the nodes reach it"
     return f"check that the nodes reach `{host}`, and trust it"
 
@@ -158,8 +158,8 @@ def explain_deleted_pods(
     return None
 
 
-def _last_reason(words: str) -> str:
-    return explanation.first_line(words.rpartition('": ')[2] or words or "no reason was given")
+def _last_reason(message: str) -> str:
+    return explanation.first_line(message.rpartition('": ')[2] or message or "no reason was given")
 
 
 def _create_secret_command(secrets: tuple[str, ...], host: str, namespace: str) -> str:

@@ -72,28 +72,28 @@ class MissingObject:
         )
 
 
-def find_in_environment(words: str, pod: Manifest, container: str) -> MissingObject | None:
+def find_in_environment(message: str, pod: Manifest, container: str) -> MissingObject | None:
     """Return what the message of `CreateContainerConfigError` names as missing."""
-    found = _KEY.search(words)
+    found = _KEY.search(message)
     if found is not None:
         return MissingObject(found["kind"], found["name"], found["key"],
                        _variable(pod, container, found["name"], found["key"]))  # fmt: skip
-    found = _WHOLE.search(words)
+    found = _WHOLE.search(message)
     if found is None:
         return None
     kind = _KINDS[found["kind"]]
     return MissingObject(kind, found["name"], "", _variable(pod, container, found["name"], ""))
 
 
-def find_in_volume(words: str, pod: Manifest) -> MissingObject | None:
+def find_in_volume(message: str, pod: Manifest) -> MissingObject | None:
     """Return what the message of `FailedMount` names as missing."""
-    place = _VOLUME.search(words)
+    place = _VOLUME.search(message)
     volume = place["volume"] if place else ""
     user = f"volume `{volume}`" if volume else "a volume"
-    found = _WHOLE.search(words)
+    found = _WHOLE.search(message)
     if found is not None:
         return MissingObject(_KINDS[found["kind"]], found["name"], "", user)
-    item = _ITEM.search(words)
+    item = _ITEM.search(message)
     if item is None:
         return None
     kind = _KINDS[item["kind"]]

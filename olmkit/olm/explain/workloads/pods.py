@@ -91,9 +91,11 @@ def explain_refused_pods(snapshot: ClusterState, owner: Manifest) -> Diagnosis |
     )
 
 
-def _explain_refusal(owner: str, words: str, namespace: str, template: TemplatePlace) -> Diagnosis:
+def _explain_refusal(
+    owner: str, message: str, namespace: str, template: TemplatePlace
+) -> Diagnosis:
     context = refusals.Context(namespace=namespace, template=template)
-    found = refusals.explain_refusal(words, context)
+    found = refusals.explain_refusal(message, context)
     return Diagnosis(
         cause="pods-refused",
         message=f"the API server refuses the pods of {owner}: {found.message}",
@@ -103,9 +105,9 @@ def _explain_refusal(owner: str, words: str, namespace: str, template: TemplateP
     )
 
 
-def refusal_hint(words: str, namespace: str) -> str:
+def refusal_hint(message: str, namespace: str) -> str:
     """Return what to do about the API server's refusal of a pod; empty if unknown."""
-    return refusals.explain_refusal(words, refusals.Context(namespace=namespace)).hint
+    return refusals.explain_refusal(message, refusals.Context(namespace=namespace)).hint
 
 
 def explain_worst_pod(

@@ -105,11 +105,11 @@ def _describe(pod: Manifest) -> str:
     return f"`kubectl describe pod -n {objects.namespace(pod)} {objects.name(pod)}`"
 
 
-def _reasons(nodes: Objects, pod: Manifest, words: str) -> Iterator[Reason]:
+def _reasons(nodes: Objects, pod: Manifest, message: str) -> Iterator[Reason]:
     """Yield the reason why each group of nodes does not accept the pod."""
-    counted = _COUNTED.match(words)
+    counted = _COUNTED.match(message)
     if counted is None:
-        if "no nodes available" in words:
+        if "no nodes available" in message:
             yield Reason("the cluster has no node", "add a node")
         return
     rest = counted["rest"].split(" preemption: ")[0].split(". no new claims")[0].rstrip(". ")

@@ -199,8 +199,8 @@ def _size_faults(
         yield FieldCause(path, "FieldValueInvalid", words)
 
 
-def _type_fault(path: str, found: str, wanted: str) -> FieldCause:
-    words = f'Invalid value: "{found}": {path} in body must be of type {wanted}: "{found}"'
+def _type_fault(path: str, found: str, expected: str) -> FieldCause:
+    words = f'Invalid value: "{found}": {path} in body must be of type {expected}: "{found}"'
     return FieldCause(path, "FieldValueTypeInvalid", words)
 
 

@@ -41,7 +41,7 @@ def test_a_selection_lists_fewer_images() -> None:
 
     wanted = PackageSelection(package="pot", channels={"stable": None})
     whole = asyncio.run(job.list_images(catalog, ACCESS))
-    part = asyncio.run(job.list_images(catalog, ACCESS, wanted=[wanted]))
+    part = asyncio.run(job.list_images(catalog, ACCESS, requested=[wanted]))
 
     assert {image.image for image in part.images} < {image.image for image in whole.images}
     assert part.blobs != whole.blobs

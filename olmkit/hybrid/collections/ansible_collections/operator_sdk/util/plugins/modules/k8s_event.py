@@ -54,13 +54,13 @@ def main() -> None:
         module.fail_json(msg=str(error), status=error.code)
 
 
-def work(given: dict[str, Any]) -> Any:
+def work(values: dict[str, Any]) -> Any:
     """Write the event; the event as the server has it."""
     moment = datetime.datetime.now(datetime.UTC)
     now = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-    suffix = f".{moment.strftime('%Y%m%d%H%M%S%f')}" if given["appendTimestamp"] else ""
-    name, namespace = given["name"] + suffix, given["namespace"]
-    api = Api(given["kubeconfig"])
+    suffix = f".{moment.strftime('%Y%m%d%H%M%S%f')}" if values["appendTimestamp"] else ""
+    name, namespace = values["name"] + suffix, values["namespace"]
+    api = Api(values["kubeconfig"])
     path = f"/api/v1/namespaces/{namespace}/events"
     event = {
         "apiVersion": "v1",
@@ -69,12 +69,12 @@ def work(given: dict[str, Any]) -> Any:
         "count": 1,
         "firstTimestamp": now,
         "lastTimestamp": now,
-        "involvedObject": given["involvedObject"],
-        "message": given["message"],
-        "reason": given["reason"],
-        "reportingComponent": given["reportingComponent"],
-        "source": given["source"] or {"component": given["reportingComponent"]},
-        "type": given["type"],
+        "involvedObject": values["involvedObject"],
+        "message": values["message"],
+        "reason": values["reason"],
+        "reportingComponent": values["reportingComponent"],
+        "source": values["source"] or {"component": values["reportingComponent"]},
+        "type": values["type"],
     }
     try:
         old = api.call("GET", f"{path}/{name}")

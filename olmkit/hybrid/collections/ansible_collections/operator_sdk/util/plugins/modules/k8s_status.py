@@ -54,19 +54,21 @@ def main() -> None:
         module.fail_json(msg=str(error), status=error.code)
 
 
-def work(given: dict[str, Any], conditions: list[Any], *, is_check: bool) -> dict[str, Any]:
+def work(values: dict[str, Any], conditions: list[Any], *, is_check: bool) -> dict[str, Any]:
     """Write the status if it differs; return the module's result."""
-    api = Api(given["kubeconfig"])
-    path = f"{api.path(given['api_version'], given['kind'], given['namespace'])}/{given['name']}"
+    api = Api(values["kubeconfig"])
+    path = (
+        f"{api.path(values['api_version'], values['kind'], values['namespace'])}/{values['name']}"
+    )
     found = api.call("GET", path)
     present = found.get("status") or {}
     wanted = statuses.wanted(
         present,
-        given["status"] or {},
+        values["status"] or {},
         conditions,
         now=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        replace=given["replace"],
-        replace_lists=given["replace_lists"],
+        replace=values["replace"],
+        replace_lists=values["replace_lists"],
     )
     diff = {"before": {"status": present}, "after": {"status": wanted}}
     if wanted == present:

@@ -59,11 +59,11 @@ def value(given: Any) -> Any:
         return given
 
 
-def report(given: dict[str, Any]) -> str:
+def report(values: dict[str, Any]) -> str:
     """Send it to the operator; return the error, or an empty string."""
     request = urllib.request.Request(  # noqa: S310 - the operator's
         os.environ.get("OLMKIT_PLAY_METRICS") or URL,
-        data=json.dumps(given).encode(),
+        data=json.dumps(values).encode(),
         headers={"Content-Type": "application/json"},
     )
     try:
