@@ -39,6 +39,7 @@ from olmkit.jobs.project import sources as project_sources
 from olmkit.kube.objects import GVK
 from olmkit.project import config, makefile, watched_files
 from olmkit.project.config import Project
+from olmkit.project.kustomize import build as kustomize
 
 ROLE_FILE = "config/rbac/role.yaml"
 WEBHOOK_FILE = "config/webhook/manifests.yaml"
@@ -374,7 +375,11 @@ def _bundle_overlay(workspace: Workspace, project: Project) -> dict[str, File | 
     path = f"{posixpath.dirname(CSV_FOLDER)}/kustomization.yaml"
     if workspace.has(path):
         return {}
-    present = [name for name in _OVERLAYS if workspace.has(f"config/{name}")]
+    present = [
+        name
+        for name in _OVERLAYS
+        if kustomize.is_overlay(lambda file: _read_if_there(workspace, file), f"config/{name}")
+    ]
     resources = [f"bases/{project.name}.clusterserviceversion.yaml"]
     resources += [f"../{name}" for name in present]
     return {path: documents.dump({"resources": resources})}

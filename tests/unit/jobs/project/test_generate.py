@@ -86,7 +86,10 @@ def test_webhooks_are_written_to_the_paths_in_markers(toy: Path) -> None:
 
 
 def test_the_overlay_of_the_bundle_names_existing_files_and_is_not_overwritten(toy: Path) -> None:
-    (toy / "config/samples").mkdir(parents=True)
+    for name in ("samples", "scorecard"):
+        (toy / f"config/{name}").mkdir(parents=True)
+    (toy / "config/samples/kustomization.yaml").write_text("resources: []\n")
+    (toy / "config/scorecard/no_overlay.yaml").write_text("kind: A\n")
     generate.generate(toy)
     overlay = documents.load((toy / OVERLAY).read_bytes(), "overlay").value
     assert overlay == {"resources": ["bases/toy.clusterserviceversion.yaml", "../samples"]}
