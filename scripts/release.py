@@ -2,7 +2,7 @@
 
     release.py dist [FOLDER]     wheels, sdists, bills of materials and SHA256SUMS
     release.py check TAG [URL]   whether the sources are ready for TAG in the repository URL
-    rrelease.py notes VERSION     the part of CHANGELOG.md about that version
+    release.py notes VERSION     the part of CHANGELOG.md about that version
 
 The same sources result in the same bytes in every directory and at every time: hatchling writes a
 fixed time, and names and versions in the bills of materials come from metadata.

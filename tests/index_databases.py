@@ -1,7 +1,7 @@
 """Index databases in each of their schemas, from rows that tests provide.
 
 The columns of a schema come from the reference's migrations; constraints and indexes, which no
-rreader needs, are omitted.
+reader needs, are omitted.
 """
 
 from __future__ import annotations

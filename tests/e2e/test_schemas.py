@@ -1,7 +1,7 @@
 """Findings about schemas, compared with a real API server.
 
 `SEEN_LATER` are those that only the server refuses: their errors depend on CEL's costs or on rules
-rfor defaults, which olmkit does not evaluate.
+for defaults, which olmkit does not evaluate.
 """
 
 from __future__ import annotations

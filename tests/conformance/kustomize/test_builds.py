@@ -1,7 +1,7 @@
 """Overlays, compared byte by byte with the output of kustomize 5.8.1.
 
 A build that differs or is refused must be in `differences.toml` with its
-rreason; input that kustomize refuses must be refused.
+reason; input that kustomize refuses must be refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Upgrade paths compared with the answers of OLM's own resolvers.
 
 Only worlds with one Subscription, without requirements and without other installed bundles
-rcount: there, the graph alone decides.
+count: there, the graph alone decides.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Signatures compared with cosign's: each verifies the other's, also after a mirror."""
+"""Signatures compared with cosign's: each program verifies the other's, also after a mirror."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The operator with real memcached processes, with only the permissions of its roles.
 
 No kubelet runs next to this API server, so the test starts one memcached for each
-rreplica of a Deployment, with the Deployment's own command, reports the running
-rones, and forwards connections as a Service would.
+replica of a Deployment, with the Deployment's own command, reports the running
+ones, and forwards connections as a Service would.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ async def _dry_run(cluster: HttpCluster, manifest: Manifest) -> dict[str, Any]:
     return dict(made["spec"])
 
 
-def test_two_versions_are_one_object(operator_plane: OperatorPlane, until: Until) -> None:
+def test_both_versions_are_the_same_object(operator_plane: OperatorPlane, until: Until) -> None:
     hooked = WebhookReplica(operator_plane)
 
     async def scenario() -> None:

@@ -39,7 +39,7 @@ def test_equal_content_makes_equal_trees() -> None:
     assert Tree({"a": b"1"}) != Tree({"a": b"2"})
 
 
-def test_a_mode_only_differs_in_the_executable_bit() -> None:
+def test_modes_only_differ_in_the_executable_bit() -> None:
     found = Tree({"a": File(b"x", 0o664)})
     assert not tree.diff(Tree({"a": File(b"x", 0o644)}), found)
     assert tree.diff(Tree({"a": File(b"x", 0o755)}), found)

@@ -90,7 +90,7 @@ def test_the_version_of_a_bundle_is_optional(versions: tuple[str, ...]) -> None:
     assert catalog.packages["cog"].channels["stable"].entries["a"].version == model.NO_VERSION
 
 
-def test_deprecations_reach_their_targets() -> None:
+def test_deprecations_are_assigned_to_packages_channels_and_bundles() -> None:
     catalog = _built(
         _package(),
         _channel("stable", "a"),

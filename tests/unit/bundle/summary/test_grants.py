@@ -66,7 +66,7 @@ def test_permissions_in_namespaces_are_for_the_watched_namespaces() -> None:
         ({"nonResourceURLs": ["/a"], "verbs": ["get"]}, rule(["*"], ["*"], ["get"]), ["get"]),
     ],
 )  # fmt: skip
-def test_the_excess_is_what_no_other_rule_covers(
+def test_permissions_are_uncovered_if_no_other_rule_covers_them(
     wanted: dict[str, Any], known: dict[str, Any], left: list[str]
 ) -> None:
     found = grants.find_uncovered(atoms(wanted), atoms(known))

@@ -94,7 +94,7 @@ def test_a_layer_that_is_only_available_at_its_urls_is_not_copied(
     assert run(target.exists(far)) is (outcome is None)  # complete images are not searched
 
 
-class Asked(MemoryStore):
+class RecordingStore(MemoryStore):
     """A store that records requests."""
 
     def __init__(self) -> None:
@@ -106,14 +106,14 @@ class Asked(MemoryStore):
         return await super().exists(descriptor)
 
 
-def test_impossible_names_are_not_requested() -> None:
-    target = Asked()
+def test_invalid_names_are_not_requested() -> None:
+    target = RecordingStore()
     run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor))
     assert [asked for asked in target.questions if asked.is_manifest] == [IMAGE.descriptor]
 
 
 def test_a_manifest_whose_blobs_exist_is_requested() -> None:
-    target = Asked()
+    target = RecordingStore()
     for descriptor, data in image.contents(IMAGE):
         if not descriptor.is_index:
             run(target.push(descriptor, store.chunks(data)))

@@ -100,7 +100,7 @@ def test_written_values_are_read_back(value: Any) -> None:
     assert repr(data["it"]) == repr(value)  # `1` is neither `"1"` nor `True`
 
 
-def test_without_the_mark_it_is_the_same_without_the_tag() -> None:
+def test_without_the_unsafe_mark_values_are_written_without_the_tag() -> None:
     found = {"a": "{{ 1 }}", "b": 1}
     data, _ = run_variables.files(found, {"b": 2}, is_unsafe=False)
     assert loaded(data) == {"a": "{{ 1 }}"}

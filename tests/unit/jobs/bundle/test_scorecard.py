@@ -165,7 +165,7 @@ def test_missing_files_are_named(tree: Tree, remove: str, words: str) -> None:
     assert raised.value.message == words
 
 
-def test_annotations_that_are_not_yaml_are_not_missing(tree: Tree) -> None:
+def test_invalid_annotations_are_not_reported_as_missing(tree: Tree) -> None:
     with pytest.raises(InputError) as raised:
         load(tree.merge({"metadata/annotations.yaml": b"a: 1\n b: 2\n"}))
     [found] = raised.value.diagnostics

@@ -1603,7 +1603,7 @@ def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
     run(scenario)
 
 
-def test_why_does_not_report_a_catalog_as_absent_that_cannot_be_listed(tmp_path: Path) -> None:
+def test_why_does_not_report_a_catalog_that_cannot_be_listed_as_absent(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with cluster() as (reader, server, _):
             spec = {"name": "new", "source": "shelf", "sourceNamespace": "olm", "channel": "s"}

@@ -143,7 +143,7 @@ def test_a_blocked_main_loop_is_ended_by_the_elector() -> None:
     asyncio.run(serve())
 
 
-def test_an_impossible_connection_is_raised_to_the_caller() -> None:
+def test_the_error_of_a_failed_connection_is_raised_to_the_caller() -> None:
     @asynccontextmanager
     async def connect() -> AsyncIterator[Any]:
         raise ConfigurationError("the certificate is none")

@@ -67,7 +67,7 @@ def test_a_key_waits_once_however_often_it_is_added() -> None:
     clock.run(scenario())
 
 
-def test_a_key_added_while_a_worker_has_it_comes_again_once() -> None:
+def test_a_key_that_is_added_while_a_worker_has_it_is_returned_again_once() -> None:
     async def scenario() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
