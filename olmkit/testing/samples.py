@@ -96,8 +96,11 @@ async def _run(config: Path, command: Sequence[str]) -> int:
         with paths.temporary_folder() as folder:
             kubeconfig = str(_kubeconfig(folder, server.url))
             code = await _end_of(command, os.environ | {"KUBECONFIG": kubeconfig})
+    # A mixed operator has the permissions of its charts and roles in a separate file.
+    roles = [config / "rbac" / name for name in ("watches_role.yaml", "role.yaml")]
+    role = next((one for one in roles if one.is_file()), config / "rbac")
     for use in rbac.compare(server.accesses, granted).missing if granted else ():
-        print(f"`{config / 'rbac'}` does not grant: {use}", file=sys.stderr)  # noqa: T201
+        print(f"`{role}` does not grant: {use}", file=sys.stderr)  # noqa: T201
     for plural, of_kind, name in _listed(server):
         if (plural, name) not in before and plural not in _OWN:
             print(f"created {of_kind} {name}")  # noqa: T201 - the result
