@@ -125,8 +125,8 @@ def _check(webhook: Manifest, marker: Marker) -> None:
     effects = webhook.get("sideEffects")
     if effects not in ("None", "NoneOnDryRun"):
         word = effects or marker.get("sideEffects")
-        said = f"`{word}`" if word else "nothing"
-        raise _UnfitError(f"declares {said} as side effects", "write `sideEffects=None`")
+        shown = f"`{word}`" if word else "nothing"
+        raise _UnfitError(f"declares {shown} as side effects", "write `sideEffects=None`")
     timeout = webhook.get("timeoutSeconds", 1)
     if not 1 <= timeout <= 30:
         raise _UnfitError(f"has a timeout of {timeout} s", "a timeout must be 1 to 30 seconds")

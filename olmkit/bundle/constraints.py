@@ -109,19 +109,19 @@ class _Reader:
 
     def constraint(self, value: Any, keys: tuple[Key, ...]) -> dict[str, Any]:
         found = self._mapping(value, keys, ("failureMessage", *KINDS), texts=("failureMessage",))
-        said = [kind for kind in KINDS if found.get(kind) is not None]
-        if not said:
+        present = [kind for kind in KINDS if found.get(kind) is not None]
+        if not present:
             kinds = ", ".join(f"`{kind}`" for kind in KINDS)
             self.add(
                 keys, "the constraint is empty", ConstraintStage.CONVERT, f"give it one of {kinds}"
             )
-        elif len(said) > 1:
-            kinds = ", ".join(f"`{kind}`" for kind in said)
+        elif len(present) > 1:
+            kinds = ", ".join(f"`{kind}`" for kind in present)
             hint = "put them below `all: {constraints: [...]}`"
             self.add(
                 keys, f"a constraint must have exactly one of {kinds}", ConstraintStage.SENSE, hint
             )
-        for kind in said:
+        for kind in present:
             place = (*keys, _written_key(value, kind))
             if kind in COMPOUNDS:
                 found[kind] = self._compound(found[kind], kind, place)

@@ -76,9 +76,9 @@ class LazyGroup(click.Group):
             return super().resolve_command(ctx, args)
         from olmkit.cli.frame import other_names
 
-        meant = other_names.suggestions(self.prefix, args, [*COMMANDS, *GROUPS])
-        lines = " or ".join("`" + " ".join(("olmkit", line)) + "`" for line in meant)
-        suggested = f" Did you mean {lines}?" if meant else ""
+        suggestion = other_names.suggestions(self.prefix, args, [*COMMANDS, *GROUPS])
+        lines = " or ".join("`" + " ".join(("olmkit", line)) + "`" for line in suggestion)
+        suggested = f" Did you mean {lines}?" if suggestion else ""
         typed = " ".join(args[:2]) if self.get_command(ctx, args[0]) else args[0]
         raise click.UsageError(f"No such command '{typed}'.{suggested}", ctx)
 
@@ -269,16 +269,16 @@ def _report_misuse(error: click.ClickException, arguments: Sequence[str]) -> int
     hint = _place_of_option(error, arguments) if command == "olmkit" else ""
     hint = hint or _flag_of_value(error, named, arguments) or _in_another_group(error, named)
     hint = hint or _after_dashes(error, command)
-    said, hint = misuse(error.format_message(), command, hint)
+    message, hint = misuse(error.format_message(), command, hint)
     if _wants_json(context, arguments):
         from olmkit.base.diagnostics import ConfigurationError
         from olmkit.cli.frame import output
 
         path = command.removeprefix("olmkit").strip()
-        value = output.envelope(path, None, error=ConfigurationError(said, hint))
+        value = output.envelope(path, None, error=ConfigurationError(message, hint))
         sys.stdout.write(value + "\n")
     else:
-        _print_error(f"error: {said}\nhint: {hint}")
+        _print_error(f"error: {message}\nhint: {hint}")
     return Exit.USAGE
 
 
@@ -311,8 +311,8 @@ def _in_another_group(error: click.ClickException, path: str) -> str:
     namesakes = [other for other in owners if other.rpartition(" ")[2] == last]
     if not namesakes and len(owners) != 1:
         return ""
-    meant = " ".join(("olmkit", (namesakes or owners)[0], error.option_name))
-    return f"did you mean `{meant}`?"
+    suggestion = " ".join(("olmkit", (namesakes or owners)[0], error.option_name))
+    return f"did you mean `{suggestion}`?"
 
 
 def _after_dashes(error: click.ClickException, command: str) -> str:
@@ -322,10 +322,10 @@ def _after_dashes(error: click.ClickException, command: str) -> str:
         return ""
     if not any(one.type is click.UNPROCESSED for one in context.command.params):
         return ""
-    meant = " or ".join(f"`{one}`" for one in sorted(error.possibilities or ()))
+    suggestion = " or ".join(f"`{one}`" for one in sorted(error.possibilities or ()))
     line = f"{command} -- {error.option_name}"
     follow = f"options of the operator follow `--`: `{line}`"
-    return f"did you mean {meant}? Otherwise, {follow}" if meant else follow
+    return f"did you mean {suggestion}? Otherwise, {follow}" if suggestion else follow
 
 
 def _has_option(path: str, error: click.NoSuchOption) -> bool:
@@ -366,16 +366,18 @@ def misuse(message: str, command: str, hint: str = "") -> tuple[str, str]:
 
     message = re.sub(_EXTRA, r"unexpected argument `\1`", message)
     message = re.sub(r"\s+", " ", message)
-    said, _, meant = re.sub(_SEVERAL, r" Did you mean \1?", message).partition(" Did you mean ")
+    said, _, suggestion = re.sub(_SEVERAL, r" Did you mean \1?", message).partition(
+        " Did you mean "
+    )
     said = re.sub(r"'([^'`]+)'", r"`\1`", said.rstrip(".").replace("\n", " "))
     # "Invalid value for X: Directory `a` does not exist": one sentence.
     said = re.sub(r": ([A-Z])(?=[a-z]+ )", lambda match: f": {match[1].lower()}", said, count=1)
     # `--help` is similar to any short option.
     if "--h" not in said:
-        meant = re.sub(r", '--help'|'--help'(?:, |\?)", "", meant)
-    meant = re.sub(r"'([^'`]+)'", r"`\1`", meant.replace("', '", "' or '"))
+        suggestion = re.sub(r", '--help'|'--help'(?:, |\?)", "", suggestion)
+    suggestion = re.sub(r"'([^'`]+)'", r"`\1`", suggestion.replace("', '", "' or '"))
     if not hint:
-        hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
+        hint = f"did you mean {suggestion}" if suggestion else f"`{command} --help` shows the usage"
     said = texts.bounded_error(f"{said[:1].lower()}{said[1:]}")
     return said, texts.limit_hint(hint)
 

@@ -150,12 +150,12 @@ def _registries(access: Access) -> MachineCheck:
             detail="no credentials; pushing images and pulling private images need them",
             hint="log in with `docker login`, `podman login` or `skopeo login`",
         )
-    said = (
+    message = (
         f"{', '.join('all by a helper' if name == '*' else name for name in names)} (`{path}`)"
         for path, names in known
     )
     return MachineCheck(
-        subject="registries", state=State.OK, detail=f"credentials for {'; '.join(said)}"
+        subject="registries", state=State.OK, detail=f"credentials for {'; '.join(message)}"
     )
 
 

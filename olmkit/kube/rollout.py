@@ -62,12 +62,12 @@ def with_image(found: Iterable[Manifest], image: str) -> tuple[Manifest, ...]:
     for one in found:
         if objects.kind(one) == "Deployment":
             containers = sequence(objects.pod_spec(one).get("containers"))
-            mine = [c for c in containers if text(objects.mapping(c).get("name")) == "manager"]
-            if not mine and len(containers) == 1:
-                mine = containers
-            if mine:
+            own = [c for c in containers if text(objects.mapping(c).get("name")) == "manager"]
+            if not own and len(containers) == 1:
+                own = containers
+            if own:
                 one = _set_images(
-                    one, [{**c, "image": image} if c in mine else c for c in containers]
+                    one, [{**c, "image": image} if c in own else c for c in containers]
                 )
                 changed += 1
         result.append(one)

@@ -190,8 +190,8 @@ def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
 
 def _damaged_error(name: str, error: BaseException) -> InputError:
     reason = "" if isinstance(error, RecursionError) else printable(str(error))
-    said = f": {reason}" if reason else ""
-    return InputError(f"{name}: it is not an intact archive{said}")
+    detail = f": {reason}" if reason else ""
+    return InputError(f"{name}: it is not an intact archive{detail}")
 
 
 class _Content(io.RawIOBase):

@@ -221,11 +221,11 @@ def _check_requirements(
     required = mapping(kinds.spec(csv).get("customresourcedefinitions")).get("required")
     for one in map(mapping, sequence(required)):
         name, version = text(one.get("name")), text(one.get("version"))
-        there = crds.get(name, facts.crds.get(name))
-        if not facts.is_whole or (there is not None and not there):
+        existing = crds.get(name, facts.crds.get(name))
+        if not facts.is_whole or (existing is not None and not existing):
             continue
-        if there is None or (version and not _serves(there, version)):
-            lacks = f" in version `{version}`" if there is not None else ""
+        if existing is None or (version and not _serves(existing, version)):
+            lacks = f" in version `{version}`" if existing is not None else ""
             yield BundleRefusal(
                 "missing-api",
                 f"`{objects.name(csv)}` needs the CustomResourceDefinition `{name}`{lacks}, "
@@ -284,12 +284,12 @@ def _check_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Bu
 
 def _report_conversion_failure(name: str, message: str) -> BundleRefusal:
     """Report that OLM cannot read the objects, which it does before it applies the new CRD."""
-    said = conversions.refusal(message) or message
+    reason = conversions.refusal(message) or message
     return BundleRefusal(
         "conversion-webhook-away",
         f"OLM cannot check the objects of `{name}` against the new CustomResourceDefinition, "
-        f"because nothing converts them: {explanation.first_line(said)}",
-        conversions.hint(said) or "let the webhook answer first: read the logs of its pods",
+        f"because nothing converts them: {explanation.first_line(reason)}",
+        conversions.hint(reason) or "let the webhook answer first: read the logs of its pods",
     )
 
 

@@ -279,10 +279,10 @@ class _Reader:
             return Project(name="", document=document)
         version = document.get("version")
         if str(version).partition("-")[0] != "3":
-            said = "no version" if version is None else f"version `{version}`"
+            found_version = "no version" if version is None else f"version `{version}`"
             self._wrong(
                 _OTHER_VERSION,
-                f"the project file has {said}; version 3 is read",
+                f"the project file has {found_version}; version 3 is read",
                 document.at("version"),
                 "migrate the project to version 3, as the book of kubebuilder describes"
                 if str(version) in ("1", "2")

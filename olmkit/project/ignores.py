@@ -27,15 +27,15 @@ def parse(data: bytes | None, path: str) -> Mapping[str, str]:
         value: Any = tomllib.loads(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigurationError(f"`{path}` is not TOML: {error}") from None
-    said = value
+    entry = value
     for name in ("tool", "olmkit", SECTION):
-        said = said.get(name, {}) if isinstance(said, dict) else {}
-    if not isinstance(said, dict):
+        entry = entry.get(name, {}) if isinstance(entry, dict) else {}
+    if not isinstance(entry, dict):
         raise ConfigurationError(f"`tool.olmkit.{SECTION}` of `{path}` is not a table")
-    for rule, reason in said.items():
+    for rule, reason in entry.items():
         if not isinstance(reason, str) or len(reason.split()) < 2:
             raise ConfigurationError(
                 f"`{path}` ignores `{rule}` without a reason",
                 hint=f'write the reason, such as `{rule} = "our channels are named after years"`',
             )
-    return said
+    return entry

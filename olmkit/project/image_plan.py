@@ -144,8 +144,8 @@ def python_version(base: Image, requested: str = "") -> str:
 
     Raises `ConfigurationError` if it is neither requested nor declared.
     """
-    said = requested or _environment(base).get("PYTHON_VERSION", "")
-    match = _VERSION.match(said)
+    declared = requested or _environment(base).get("PYTHON_VERSION", "")
+    match = _VERSION.match(declared)
     if match is None:
         if requested:
             raise ConfigurationError(
@@ -259,14 +259,14 @@ def compose(
 def labels(application: Application) -> Mapping[str, str]:
     """Return the image's labels with the keys of the OCI specification."""
     prefix = "org.opencontainers.image"
-    said = {
+    values = {
         "title": application.name,
         "version": application.version,
         "description": application.description,
         "licenses": application.license,
         "source": application.source,
     }
-    return {f"{prefix}.{key}": value for key, value in said.items() if value}
+    return {f"{prefix}.{key}": value for key, value in values.items() if value}
 
 
 def code_tree(files: Mapping[str, Tree]) -> Tree:

@@ -124,7 +124,9 @@ def _packages(tree: Tree) -> list[tuple[str, str, str]]:
     found = []
     for path, file in tree.items():
         if path.endswith(_METADATA) and path.count("/") == 1:
-            said = email.parser.BytesParser().parsebytes(file.data, headersonly=True)
-            expression = said.get("License-Expression") or ""
-            found.append((str(said.get("Name", "")).lower(), str(said.get("Version")), expression))
+            metadata = email.parser.BytesParser().parsebytes(file.data, headersonly=True)
+            expression = metadata.get("License-Expression") or ""
+            found.append(
+                (str(metadata.get("Name", "")).lower(), str(metadata.get("Version")), expression)
+            )
     return found

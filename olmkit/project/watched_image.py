@@ -149,20 +149,20 @@ def collection_parts(tree: Tree) -> list[SbomComponent]:
         if not folder.startswith(f"{COLLECTIONS}/") or folder.count("/") != 6:
             continue
         if name == "MANIFEST.json":
-            said = _mapping(_mapping(_load(file.data, path)).get("collection_info"))
+            metadata = _mapping(_mapping(_load(file.data, path)).get("collection_info"))
         elif name == "galaxy.yml" and f"{folder}/MANIFEST.json" not in tree:
-            said = _mapping(_load(file.data, path))
+            metadata = _mapping(_load(file.data, path))
         else:
             continue
         namespace, own = folder.split("/")[-2:]
-        licences = said.get("license")
+        licences = metadata.get("license")
         only = licences[0] if isinstance(licences, list) and len(licences) == 1 else ""
         found.append(
             SbomComponent(
                 type="ansible",
                 namespace=namespace,
                 name=own,
-                version=str(said.get("version") or ""),
+                version=str(metadata.get("version") or ""),
                 licence=str(only),
             )
         )
@@ -175,9 +175,11 @@ def chart_parts(tree: Tree) -> list[SbomComponent]:
     for path, file in tree.items():
         if not path.endswith("/Chart.yaml") or "/templates/" in path:
             continue
-        said = _mapping(_load(file.data, path))
-        name = str(said.get("name") or path.split("/")[-2])
-        found.append(SbomComponent(type="helm", name=name, version=str(said.get("version") or "")))
+        metadata = _mapping(_load(file.data, path))
+        name = str(metadata.get("name") or path.split("/")[-2])
+        found.append(
+            SbomComponent(type="helm", name=name, version=str(metadata.get("version") or ""))
+        )
     return found
 
 

@@ -321,9 +321,9 @@ def constraint_content(bundle: Bundle) -> Iterator[Finding]:
 
 def _is_checked_separately(entry: FileProperty, problem: constraints.ConstraintProblem) -> bool:
     """Return whether a separate rule covers a problem of the constraint at the top."""
-    said = [atom for atom in _ATOMS if atom in entry.value]
+    atoms = [atom for atom in _ATOMS if atom in entry.value]
     if not problem.keys:
-        return len(said) > 1 or (not said and entry.document.path.endswith("dependencies.yaml"))
+        return len(atoms) > 1 or (not atoms and entry.document.path.endswith("dependencies.yaml"))
     return problem.keys[-1:] == ("rule",) and len(problem.keys) == 2
 
 

@@ -200,9 +200,9 @@ def head_not_installable(release: CatalogRelease) -> Iterator[Finding]:
     """
     for (package, channel), conflict in sorted(release.conflicts.items()):
         found = release.new.packages[package].channels[channel]
-        said = ", and ".join(conflict.facts)
+        detail = ", and ".join(conflict.facts)
         yield Finding(
-            f"`{conflict.bundle}` cannot be installed from this catalog: {said}",
+            f"`{conflict.bundle}` cannot be installed from this catalog: {detail}",
             at=found.place.at("entries"),
             hint="add what it needs to the catalog, or change its dependencies",
             subject=within(package, channel, conflict.bundle),
@@ -256,11 +256,11 @@ def upgrade_blocked_by_crd(release: CatalogRelease) -> Iterator[Finding]:
     for one in release.blocked:
         channel = release.new.packages[one.package].channels[one.channel]
         generations = " and ".join(f"OLM {name}" for name in one.olm)
-        said = "; ".join(one.changes[:_MOST_CHANGES])
+        detail = "; ".join(one.changes[:_MOST_CHANGES])
         more = len(one.changes) - _MOST_CHANGES
         yield Finding(
             f"{generations} can refuse the upgrade from `{one.before}` to `{one.after}` because of "
-            f"the CustomResourceDefinition `{one.crd}`: {said}"
+            f"the CustomResourceDefinition `{one.crd}`: {detail}"
             + (f"; and {more} more" if more > 0 else ""),
             at=_entry_place(channel, one.after),
             hint="keep the CRD compatible; `olmkit bundle diff` shows all changes",
@@ -288,10 +288,10 @@ def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
         ):
             if not some:
                 continue
-            said, fix = _shadow_words(some)
+            detail, fix = _shadow_words(some)
             yield Finding(
                 f"no upgrade of OLM v0 stops at "
-                f"{_list_names([one.entry.name for one in some], most=3)}: {said}",
+                f"{_list_names([one.entry.name for one in some], most=3)}: {detail}",
                 at=channel.place.at("entries", some[0].entry.index, "name"),
                 hint=f"if clusters must pass through {_them(some)}, {fix}",
                 subject=within(channel.package, channel.name),

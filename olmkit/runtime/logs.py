@@ -50,8 +50,8 @@ class FactsFormatter(logging.Formatter):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and not self._tracebacks:
             facts.setdefault("error", _error_text(error))
-        said = [f"{key}={_word(value)}" for key, value in facts.items()]
-        return " ".join([super().formatMessage(record), *said])
+        pairs = [f"{key}={_word(value)}" for key, value in facts.items()]
+        return " ".join([super().formatMessage(record), *pairs])
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the base's name
         return super().formatException(ei) if self._tracebacks else ""

@@ -336,17 +336,17 @@ class _Group:
     async def stop(self, deadline: float | None) -> Sequence[str]:
         """Stop all runnables; return the names of those that had to be cancelled."""
         loop = asyncio.get_running_loop()
-        told = set()
+        notified = set()
         for task, runnable in list(self._tasks.items()):
             if isinstance(runnable, Stoppable) and _request_stop(runnable):
-                told.add(task)
+                notified.add(task)
             else:
                 task.cancel()
         pending = set(self._tasks)
         if pending:
             left = None if deadline is None else max(0.0, deadline - loop.time())
             _, pending = await asyncio.wait(pending, timeout=left)
-        late = pending & told
+        late = pending & notified
         for task in pending:
             task.cancel()
         if pending:

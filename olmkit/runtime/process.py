@@ -202,9 +202,11 @@ def assemble(
     with controllers.noted() as built:
         operator.add_controllers(manager, flags, environment)
     _check_all_run(built, manager)
-    told = OperatorCondition.of(manager.client, environment, namespace=namespace, now=timestamp)
-    if told is not None:
-        manager.add(told.upgradeable)
+    operator_condition = OperatorCondition.of(
+        manager.client, environment, namespace=namespace, now=timestamp
+    )
+    if operator_condition is not None:
+        manager.add(operator_condition.upgradeable)
     return manager
 
 

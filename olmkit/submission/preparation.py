@@ -222,9 +222,9 @@ def _head(template: Mapping[str, Any], channel: str, new: str) -> str:
         if entry.get("schema") == "olm.channel" and entry.get("name") == channel:
             entries = [objects.mapping(one) for one in objects.sequence(entry.get("entries"))]
             names = [str(one.get("name")) for one in entries if one.get("name") != new]
-            gone = {one.get("replaces") for one in entries}
-            gone |= {name for one in entries for name in objects.sequence(one.get("skips"))}
-            heads = [name for name in names if name not in gone]
+            replaced = {one.get("replaces") for one in entries}
+            replaced |= {name for one in entries for name in objects.sequence(one.get("skips"))}
+            heads = [name for name in names if name not in replaced]
             return heads[0] if len(heads) == 1 else ""
     return ""
 

@@ -157,9 +157,9 @@ def from_audit_log(log: Path, *, user: str = "") -> list[Access]:
     found = []
     for line in log.read_text().splitlines():
         event = json.loads(line)
-        who = (event.get("impersonatedUser") or event.get("user") or {}).get("username")
+        user_name = (event.get("impersonatedUser") or event.get("user") or {}).get("username")
         reference = event.get("objectRef")
-        if not isinstance(reference, dict) or (user and who != user):
+        if not isinstance(reference, dict) or (user and user_name != user):
             continue
         resource, sub = str(reference.get("resource") or ""), reference.get("subresource")
         found.append(

@@ -75,9 +75,9 @@ class ServedNames:
         self, crd: Mapping[str, Any], kind: Struct, findings: Findings, *, severity: Severity
     ) -> None:
         """Report every name of a CRD that another kind of its group has."""
-        group, said = crd["spec"]["group"], crd["spec"]["names"]
-        served = (said["plural"], said["singular"], *said.get("shortNames", ()))
-        for name in dict.fromkeys((*served, said["kind"], said["listKind"])):
+        group, names = crd["spec"]["group"], crd["spec"]["names"]
+        served = (names["plural"], names["singular"], *names.get("shortNames", ()))
+        for name in dict.fromkeys((*served, names["kind"], names["listKind"])):
             first = self._taken.setdefault((group, name), kind)
             if first is not kind:
                 findings.add(

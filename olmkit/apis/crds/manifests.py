@@ -105,8 +105,8 @@ def crds(
 
 def plural(every: Sequence[KindVersion]) -> str:
     """Return the plural of a kind: from a version's marker, else by the rules."""
-    said = [marker for v in every if (marker := _last(v.kind, "kubebuilder:resource"))]
-    paths = [marker.get("path") for marker in said if marker.get("path")]
+    markers = [marker for v in every if (marker := _last(v.kind, "kubebuilder:resource"))]
+    paths = [marker.get("path") for marker in markers if marker.get("path")]
     return str(paths[-1]) if paths else names.plural_of_kind(every[0].kind.name.name)
 
 
@@ -195,19 +195,19 @@ class _Crd:
             "singular": kind.lower(),
         }
         # If one version has several, the last one counts.
-        said = [marker for v in kept if (marker := _last(v.kind, "kubebuilder:resource"))]
-        for marker in said:
-            if dict(marker.arguments) != dict(said[0].arguments):
+        markers = [marker for v in kept if (marker := _last(v.kind, "kubebuilder:resource"))]
+        for marker in markers:
+            if dict(marker.arguments) != dict(markers[0].arguments):
                 self.findings.add(
                     "API015",
                     f"versions of `{kind}` have different `+kubebuilder:resource` markers",
                     marker.at,
                     hint="write the same marker on each version, or on one only",
-                    related=(Related(said[0].at, "the other one"),),
+                    related=(Related(markers[0].at, "the other one"),),
                 )
-        if not said:
+        if not markers:
             return
-        marker = said[-1]
+        marker = markers[-1]
         self.names["plural"] = marker.get("path") or self.names["plural"]
         self.names["singular"] = marker.get("singular") or self.names["singular"]
         for argument, name in (("shortName", "shortNames"), ("categories", "categories")):

@@ -114,12 +114,12 @@ def _types(
     for child, groups in with_groups(file, children):
         if child is None or child.type not in ("type_spec", "type_alias"):
             continue
-        mine = comments.divide_groups(groups, child.start_point[0] + 1) if is_grouped else above
-        if mine.near:
-            mine = _without_package(file, mine, keeps_package)
+        own = comments.divide_groups(groups, child.start_point[0] + 1) if is_grouped else above
+        if own.near:
+            own = _without_package(file, own, keeps_package)
         name = child.child_by_field_name("name")
         if name is not None:
-            file.types[text_of(name)] = (child, mine, child.type == "type_alias")
+            file.types[text_of(name)] = (child, own, child.type == "type_alias")
             file.type_names.append(name)
     return not is_grouped
 

@@ -73,21 +73,21 @@ def _warn_unknown(comment: Comment, level: MarkerLevel, findings: Findings) -> N
     if not comment.text[:1].isalpha():
         _warn_space(comment, findings)
         return
-    meant = REGISTRY.suggestion(comment.text)
-    if not language.is_ours(comment.text) and not meant:
+    suggestion = REGISTRY.suggestion(comment.text)
+    if not language.is_ours(comment.text) and not suggestion:
         return
     last = name.rpartition(":")[2]
     hint = ""
     if name.startswith("operator-sdk:gen-csv:"):
         hint = f"since operator-sdk 1.0, it is spelled `+{CSV}:…`"
-    elif meant:
-        hint = f"did you mean `+{meant}`?"
+    elif suggestion:
+        hint = f"did you mean `+{suggestion}`?"
     elif REGISTRY.find(VALIDATION + last[:1].upper() + last[1:], MarkerLevel.FIELD):
         hint = f"did you mean `+{VALIDATION}{last[:1].upper()}{last[1:]}`?"
     elif REGISTRY.find(name + "=", level):
         hint = "it needs a value"
     # A name up to the first `=` may contain an argument, which the intended marker does not.
-    shown = ":".join(name.split(":")[: meant.count(":") + 1]) if meant else name
+    shown = ":".join(name.split(":")[: suggestion.count(":") + 1]) if suggestion else name
     findings.add("API004", f"`+{shown}` is not a known marker", comment.at, hint=hint)
 
 

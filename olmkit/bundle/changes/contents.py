@@ -64,15 +64,15 @@ def _object(key: tuple[str, str], rule: str, text: str) -> BundleChange:
 def _images(old: tuple[UsedImage, ...], new: tuple[UsedImage, ...]) -> Iterator[BundleChange]:
     """Return the images by their places: a different image in the same place is a change."""
     olds, news = _images_by_place(old), _images_by_place(new)
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     known, now = {one.image for one in old}, {one.image for one in new}
     for place, image in news.items():
         before = olds.get(place)
-        if before is None or before == image or (before, image) in told:
+        if before is None or before == image or (before, image) in reported:
             continue
-        told.add((before, image))
+        reported.add((before, image))
         yield _image_change(place, before, image)
-    changed = {image for pair in told for image in pair}
+    changed = {image for pair in reported for image in pair}
     for image in sorted(now - known - changed):
         yield _image(image, "image-added", f"the image `{image}` is new", new=image)
     for image in sorted(known - now - changed):

@@ -76,9 +76,9 @@ def filter_blobs(blobs: Iterable[Blob], by_package: Mapping[str, Part]) -> Itera
 def _part(package: Package, selection: PackageSelection) -> Part:
     missing = [name for name in selection.channels if name not in package.channels]
     if missing:
-        there = ", ".join(f"`{name}`" for name in sorted(package.channels))
+        available = ", ".join(f"`{name}`" for name in sorted(package.channels))
         raise InputError(
-            f"package `{package.name}` has no channel `{missing[0]}`", hint=f"it has {there}"
+            f"package `{package.name}` has no channel `{missing[0]}`", hint=f"it has {available}"
         )
     unknown = [name for name in selection.bundles if name not in package.bundles]
     if unknown:

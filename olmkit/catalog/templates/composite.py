@@ -142,12 +142,12 @@ def _find_fault(
     """Return why the catalog of a component does not take it; None if it does."""
     catalog = places.get(name)
     if catalog is None:
-        there = ", ".join(f"`{one}`" for one in sorted(places)) or "none"
+        available = ", ".join(f"`{one}`" for one in sorted(places)) or "none"
         return findings.create(
             ENTRY,
             f"the catalog `{name}` of the component is not in the file of catalogs",
             at=at,
-            hint=f"the file has {there}",
+            hint=f"the file has {available}",
         )
     if schema not in (str(builder) for builder in Builder):
         return _unknown_builder(schema, at)

@@ -75,14 +75,15 @@ def show(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
     """
     from olmkit.olm.explain.explanation import subject
 
-    gone = list(dict.fromkeys(map(subject, done.gone)))  # some are created again, and deleted again
+    # Some objects are created again, and deleted again.
+    deleted = list(dict.fromkeys(map(subject, done.gone)))
     left = [subject(one) for one in done.left]
     lines = [
-        *(f"removed {one}" for one in gone),
+        *(f"removed {one}" for one in deleted),
         *(f"still exists: {one}" for one in left),
         *(f"kept: {one}" for one in stays),
     ]
-    app.emit(_value(gone, left, stays, facts), text="\n".join(lines) or _NOTHING)
+    app.emit(_value(deleted, left, stays, facts), text="\n".join(lines) or _NOTHING)
     if left:
         if done.hint:
             app.terminal.say(f"hint: {done.hint}")

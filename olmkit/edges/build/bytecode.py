@@ -135,14 +135,14 @@ async def _run(compiler: Compiler, folder: Path, request: bytes) -> None:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        _, said = await process.communicate(request)
+        _, output = await process.communicate(request)
     except asyncio.CancelledError:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
         raise
     if process.returncode != 0:
-        lines = said.decode(errors="replace").strip().splitlines()[-1:]
+        lines = output.decode(errors="replace").strip().splitlines()[-1:]
         raise ConfigurationError(
             f"Python {compiler.version} cannot compile the image's bytecode: {''.join(lines)}",
             hint="build with `--no-bytecode`",

@@ -48,13 +48,13 @@ class BuildCache:
         """Return the layer that was built from the input of `key`."""
         path = self._keys / f"{key}.json"
         try:
-            said: Any = json.loads(path.read_bytes())
+            record: Any = json.loads(path.read_bytes())
             descriptor = Descriptor(
                 media_type=MediaType.OCI_LAYER_GZIP,
-                digest=Digest.parse(said["digest"]),
-                size=int(said["size"]),
+                digest=Digest.parse(record["digest"]),
+                size=int(record["size"]),
             )
-            diff_id = Digest.parse(said["diffId"])
+            diff_id = Digest.parse(record["diffId"])
             if not await self.layout.exists(descriptor):
                 return None
             data = await stores.read(self.layout, descriptor, limit=_MAX_LAYER)

@@ -55,10 +55,10 @@ async def install(
             variables["ANSIBLE_GALAXY_SERVER_LIST"] = ""
         else:
             variables["ANSIBLE_GALAXY_SERVER_LIST"] = index
-        said = await _run([*program, *words], project, variables)
+        output = await _run([*program, *words], project, variables)
         found = target / "ansible_collections"
         if not paths.is_folder(found):
-            raise RemoteError(f"`ansible-galaxy` installed nothing: {said}"[:400])
+            raise RemoteError(f"`ansible-galaxy` installed nothing: {output}"[:400])
         tree = disk.read_tree(found)
     # Next to each collection is a folder with its origin.
     kept = {

@@ -167,7 +167,7 @@ async def _run(arguments: Sequence[str], environment: Mapping[str, str]) -> None
         env=dict(environment),
     )
     try:
-        _, said = await process.communicate()
+        _, output = await process.communicate()
     except asyncio.CancelledError:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
@@ -175,7 +175,7 @@ async def _run(arguments: Sequence[str], environment: Mapping[str, str]) -> None
         raise
     if process.returncode == 0:
         return
-    text = _SECRET.sub("", said.decode(errors="replace")).strip()
+    text = _SECRET.sub("", output.decode(errors="replace")).strip()
     lines = [line for line in text.splitlines() if line.strip()][-_SHOWN_LINES:]
     message = "\n".join(["the Python packages cannot be collected:", *lines])
     if _NO.search(text):

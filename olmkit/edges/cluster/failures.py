@@ -102,23 +102,23 @@ def _os_reason(error: BaseException) -> str:
 
 def _tls_reason(error: BaseException) -> tuple[str, str]:
     cause = error.__cause__ or error
-    said = str(cause)
-    if any(part in said for part in _NOT_TLS):
+    message = str(cause)
+    if any(part in message for part in _NOT_TLS):
         return (
             "it does not use TLS",
             f"{_SERVER}: the port, or `http://` for a server without TLS",
         )
     reason = f"its certificate cannot be trusted: {_plain(cause)}"
-    if _NO_NAME.search(said):
-        named = _NAMED.search(said)
+    if _NO_NAME.search(message):
+        named = _NAMED.search(message)
         name = f"`{named['name']}`" if named else "that name"
         return reason, (
             f"the certificate does not name {name}: correct `server` in the kubeconfig, or set "
             "`tls-server-name` to a name of the certificate"
         )
-    if "expired" in said or "not yet valid" in said:
+    if "expired" in message or "not yet valid" in message:
         return reason, "renew the certificate of the API server, or correct the clock"
-    if "certificate verify failed" in said:
+    if "certificate verify failed" in message:
         return reason, (
             "set `certificate-authority` in the kubeconfig to the authority that signed the "
             "certificate of this server"

@@ -194,11 +194,11 @@ class Helm:
             yield flags
 
     async def _run(self, *arguments: str) -> bytes:
-        code, output, said = await _call(
+        code, output, stderr = await _call(
             [self.program, *arguments], self._environment(), self.timeout
         )
         if code:
-            raise _error(arguments[0], code, said)
+            raise _error(arguments[0], code, stderr)
         return output
 
     def _environment(self) -> dict[str, str]:
@@ -218,12 +218,12 @@ async def helm(
     found = dict(environment)
     if kubeconfig is not None:
         found["KUBECONFIG"] = str(kubeconfig)
-    code, output, said = await _call(
+    code, output, stderr = await _call(
         [program, "version", "--template", "{{.Version}}"], found, _GRACE * 3
     )
     version = output.decode(errors="replace").strip()
     if code or not version.startswith(("v3.", "v4.")):
-        words = (said or version or f"it ended with code {code}").strip()
+        words = (stderr or version or f"it ended with code {code}").strip()
         raise ConfigurationError(
             f"`{program}` is not a helm program of version 3 or 4: {words:.300}",
             hint="name one with `--helm`",
@@ -294,7 +294,7 @@ async def _call(
     assert process.stderr is not None  # noqa: S101
     try:
         async with asyncio.timeout(seconds):
-            output, said, code = await asyncio.gather(
+            output, stderr, code = await asyncio.gather(
                 _read(process.stdout, _OUTPUT), _read(process.stderr, _OUTPUT), process.wait()
             )
     except TimeoutError:
@@ -304,7 +304,7 @@ async def _call(
     finally:
         if process.returncode is None:
             await asyncio.shield(_end(process))
-    return code, output, said.decode(errors="replace")
+    return code, output, stderr.decode(errors="replace")
 
 
 async def _read(stream: asyncio.StreamReader, limit: int) -> bytes:
@@ -362,9 +362,9 @@ async def pull(
     flags += [f"--version={version}"] if version else []
     with paths.temporary_folder() as folder:
         command = [str(program), "pull", f"--destination={folder}", *flags, "--", chart]
-        code, _, said = await _call(command, environment, _PULL)
+        code, _, stderr = await _call(command, environment, _PULL)
         if code:
-            error = _error("pull", code, said)
+            error = _error("pull", code, stderr)
             error.message = f"cannot fetch the chart `{urls.redact(chart)}`: {error.message}"
             raise error
         found = [one for one in sorted(folder.iterdir()) if one.suffix == ".tgz"]

@@ -105,8 +105,8 @@ async def build_operator(
     file: Path = flags.own.watches_file
     variables = dict(environment)
     for name in ("roles", "collections"):
-        if said := getattr(flags.own, f"ansible_{name}_path"):
-            variables[f"ANSIBLE_{name.upper()}_PATH"] = said
+        if configured := getattr(flags.own, f"ansible_{name}_path"):
+            variables[f"ANSIBLE_{name.upper()}_PATH"] = configured
     variables["ANSIBLE_COLLECTIONS_PATH"] = installed.collections_path(file.parent, variables)
     entries = [_entry(one, file.parent, variables, flags) for one in listed]
     variables["ANSIBLE_ROLES_PATH"] = installed.roles_path(file.parent, variables)
@@ -188,12 +188,14 @@ def _number(
     """Return the number of a kind in a variable such as `WORKER_MEMCACHED_CACHE_EXAMPLE_COM`."""
     for name in names:
         variable = f"{name}_{gvk.kind}_{gvk.group}".upper().replace(".", "_")
-        said = environment.get(variable)
-        if said is None:
+        configured = environment.get(variable)
+        if configured is None:
             continue
-        if not (said.isascii() and said.isdigit()) or int(said) < minimum:
-            raise ConfigurationError(f"`{variable}` is not a number from {minimum}: `{said:.80}`")
-        return int(said)
+        if not (configured.isascii() and configured.isdigit()) or int(configured) < minimum:
+            raise ConfigurationError(
+                f"`{variable}` is not a number from {minimum}: `{configured:.80}`"
+            )
+        return int(configured)
     return otherwise
 
 

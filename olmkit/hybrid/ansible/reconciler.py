@@ -178,13 +178,13 @@ class AnsibleReconciler:
         more: Sequence[str] = (),
     ) -> Outcome:
         outcome = Outcome()
-        said: list[str] = []
+        output: list[str] = []
 
         def line(data: bytes) -> None:
             event = run_events.parse(data)
             if event is None:
-                said.append(data.decode(errors="replace")[:400])
-                del said[:-_SAID]
+                output.append(data.decode(errors="replace")[:400])
+                del output[:-_SAID]
                 return
             outcome.take(event)
             handle(event)
@@ -220,7 +220,7 @@ class AnsibleReconciler:
             outcome.is_finished = False
             outcome.failures.append(f"cannot write the files of the run: {words}")
         if not outcome.is_finished and not outcome.failures:
-            words = " ".join(_from_error(said)).strip()
+            words = " ".join(_from_error(output)).strip()
             outcome.failures.append(f"the run ended without a result: {words}".rstrip(": "))
         return outcome
 
@@ -348,9 +348,9 @@ class AnsibleReconciler:
 
     def _period(self, owner: Manifest) -> float:
         """Return the seconds until the next run; `ValueError` for an invalid annotation."""
-        said = objects.annotations_of(owner).get(f"{_PREFIX}reconcile-period")
-        if said is not None:
-            return max(0.0, durations.parse(said))
+        value = objects.annotations_of(owner).get(f"{_PREFIX}reconcile-period")
+        if value is not None:
+            return max(0.0, durations.parse(value))
         return self.watch.reconcile_period or self.settings.period
 
     def _numbers(self, owner: Manifest) -> tuple[int, int]:
@@ -381,12 +381,12 @@ class AnsibleReconciler:
 
 
 def _number(annotations: Mapping[str, str], name: str, otherwise: int) -> int:
-    said = annotations.get(_PREFIX + name)
-    if said is None:
+    value = annotations.get(_PREFIX + name)
+    if value is None:
         return otherwise
-    if not (said.isascii() and said.isdigit()):
-        raise ValueError(f"the annotation `{_PREFIX}{name}` is not a number: `{said:.80}`")
-    return int(said)
+    if not (value.isascii() and value.isdigit()):
+        raise ValueError(f"the annotation `{_PREFIX}{name}` is not a number: `{value:.80}`")
+    return int(value)
 
 
 def _from_error(lines: Sequence[str]) -> Sequence[str]:

@@ -58,8 +58,14 @@ class Outcome:
     def take(self, event: Event) -> None:
         """Process one more event."""
         if event.is_failure:
-            said = event.result.get("msg")
-            text = said if isinstance(said, str) else json.dumps(said) if said else _UNKNOWN
+            message = event.result.get("msg")
+            text = (
+                message
+                if isinstance(message, str)
+                else json.dumps(message)
+                if message
+                else _UNKNOWN
+            )
             self.failures = [*self.failures, text[:_LONG]][-_MESSAGES:]
         elif event.type == "runner_on_ok" and event.data.get("task_action") in _REQUEUE:
             self.requeue_after = _period(event.result.get("period"), self.requeue_after)

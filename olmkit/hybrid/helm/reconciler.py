@@ -400,10 +400,10 @@ class HelmReconciler:
         return selector is None or selector.matches(objects.labels_of(owner))
 
     def _period(self, owner: Manifest) -> float:
-        said = objects.annotations_of(owner).get(f"{_PREFIX}reconcile-period")
-        if said is not None:
+        value = objects.annotations_of(owner).get(f"{_PREFIX}reconcile-period")
+        if value is not None:
             try:
-                return max(0.0, durations.parse(said))
+                return max(0.0, durations.parse(value))
             except ValueError as error:
                 _LOG.warning("annotation is not read", extra={"error": str(error)})
         return self.watch.reconcile_period or self.period
@@ -457,10 +457,10 @@ def _describe(manifest: Manifest) -> str:
 
 def _is_set(owner: Manifest, name: str, *, default: bool) -> bool:
     """Return an annotation that Go's `strconv.ParseBool` reads; anything else is the default."""
-    said = objects.annotations_of(owner).get(_PREFIX + name, "")
-    if said in ("1", "t", "T", "true", "TRUE", "True"):
+    value = objects.annotations_of(owner).get(_PREFIX + name, "")
+    if value in ("1", "t", "T", "true", "TRUE", "True"):
         return True
-    return default and said not in ("0", "f", "F", "false", "FALSE", "False")
+    return default and value not in ("0", "f", "F", "false", "FALSE", "False")
 
 
 def _diff(old: str, new: str) -> list[str]:

@@ -172,8 +172,8 @@ def write(
     if result is not None:
         written.add_manifests(result, annotations, found)
     if not dry_run:
-        mine = [change for root, part in written.parts if root == output for change in part]
-        whole_folder.apply(output, Changes(tuple(mine)))
+        own = [change for root, part in written.parts if root == output for change in part]
+        whole_folder.apply(output, Changes(tuple(own)))
         for root, changes in written.parts:
             if root != output:
                 disk.apply(root, changes)

@@ -134,8 +134,8 @@ def _check_before(shown: str, tree: Tree, package: str, folder: str) -> list[Dia
     try:
         catalogs.read(shown, tree=tree, folder=folder)
     except InputError as error:
-        mine, others = _divide_errors(error, package)
-        if not all(found.rule in _HEALED and _is_about(found, package) for found in mine):
+        own, others = _divide_errors(error, package)
+        if not all(found.rule in _HEALED and _is_about(found, package) for found in own):
             raise
         return [found._replace(severity=Severity.WARNING) for found in others]
     return []
@@ -146,13 +146,13 @@ def _check(shown: str, tree: Tree, package: str) -> None:
     try:
         catalogs.read(shown, tree=tree)
     except InputError as error:
-        mine, _ = _divide_errors(error, package)
-        if not mine:
+        own, _ = _divide_errors(error, package)
+        if not own:
             return
         raise InputError(
             f"the catalog `{shown}` would not be valid, so nothing was written",
             hint=error.hint,
-            diagnostics=[found._replace(at=None, related=()) for found in mine],
+            diagnostics=[found._replace(at=None, related=()) for found in own],
         ) from None
 
 

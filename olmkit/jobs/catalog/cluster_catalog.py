@@ -51,15 +51,15 @@ async def _absent(reader: ClusterObjects, name: str) -> str:
     if not await reader.knows(v1.CLUSTER_CATALOG):
         return "OLM v1, which provides them, is not installed in this cluster"
     try:
-        there = sorted(objects.name(one) for one in await reader.list(v1.CLUSTER_CATALOG))
+        existing = sorted(objects.name(one) for one in await reader.list(v1.CLUSTER_CATALOG))
     except Forbidden:
         return "correct the name, or get permission to list ClusterCatalogs"
-    near = difflib.get_close_matches(name, there, n=1)
+    near = difflib.get_close_matches(name, existing, n=1)
     if near:
         return f"did you mean `{near[0]}`?"
-    if len(there) > _MOST_NAMED:
-        return f"run `kubectl get clustercatalogs` to see all {len(there)} of the cluster"
-    return f"the cluster has {', '.join(f'`{one}`' for one in there) or 'none'}"
+    if len(existing) > _MOST_NAMED:
+        return f"run `kubectl get clustercatalogs` to see all {len(existing)} of the cluster"
+    return f"the cluster has {', '.join(f'`{one}`' for one in existing) or 'none'}"
 
 
 async def read(reader: ClusterObjects, name: str) -> Tree:

@@ -86,12 +86,14 @@ async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[st
     """Return a line for each object with the change that `apply` would make."""
     lines = []
     for manifest in found:
-        there = await reader.current(manifest)
-        if there is None:
+        existing = await reader.current(manifest)
+        if existing is None:
             lines.append(f"would create {explanation.subject(manifest)}")
             continue
         after = await reader.apply(manifest, dry_run=True)
-        same = all(after.get(key) == there.get(key) for key in {*after, *there} - {"metadata"})
+        same = all(
+            after.get(key) == existing.get(key) for key in {*after, *existing} - {"metadata"}
+        )
         lines.append(f"would {'leave' if same else 'change'} {explanation.subject(manifest)}")
     return tuple(lines)
 
@@ -138,7 +140,7 @@ async def removal(
     found = await read.find_existing(reader, found)
     crds = [one for one in found if objects.kind(one) == kinds.CRD[1]]
     # The current conversion is that of the CRD in the cluster, not in the overlay.
-    live = [there for one in crds if (there := await reader.current(one)) is not None]
+    live = [existing for one in crds if (existing := await reader.current(one)) is not None]
     listing = await operand_objects.list_operands(reader, live, report=report)
     if listing.unread and keep_crds == delete_operands:
         unread = listing.unread[0]

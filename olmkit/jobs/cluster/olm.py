@@ -162,9 +162,9 @@ async def _wait_until_succeeded(
 
     async def look() -> Diagnosis | None:
         seen = await read.snapshot(reader, place)
-        there = seen.csv(name)
-        if there is not None:
-            return csvs.explain_csv(seen, there)
+        existing = seen.csv(name)
+        if existing is not None:
+            return csvs.explain_csv(seen, existing)
         words = f"`{name}` does not exist yet"
         return Diagnosis(cause="csv-missing", message=words, readiness=Readiness.WAITING)
 

@@ -134,6 +134,6 @@ async def has_service(reader: ClusterObjects, crd: Manifest) -> bool:
     service = mapping(client.get("service"))
     if not service:
         return True
-    there: Manifest = {}
+    existing: Manifest = {}
     question = reader.find(_SERVICE, text(service.get("name")), text(service.get("namespace")))
-    return await or_default(question, there) is not None
+    return await or_default(question, existing) is not None

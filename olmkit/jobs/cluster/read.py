@@ -262,8 +262,8 @@ async def is_of_v1(reader: ClusterObjects, name: str) -> bool:
     """Return whether a ClusterExtension has this name or requests the package."""
     if not await reader.knows(extension.CLUSTER_EXTENSION):
         return False
-    there: tuple[Manifest, ...] = ()
-    found = await or_default(reader.list(extension.CLUSTER_EXTENSION), there)
+    existing: tuple[Manifest, ...] = ()
+    found = await or_default(reader.list(extension.CLUSTER_EXTENSION), existing)
     return any(
         name in (objects.name(one), extension.request_of(one).get("packageName")) for one in found
     )

@@ -125,12 +125,12 @@ class PodTests:
 
     async def _collect_output(self, test: ScorecardTest, name: str, target: Path) -> None:
         command = ("tar", "cf", "-", test.storage)
-        out, said = await self._reader.execute(
+        out, stderr = await self._reader.execute(
             self._namespace, name, pods.GATHER_NAME, command, limit=_MAX_OUTPUT
         )
         files = storage.read(out, test.storage)
-        if said:
-            files = files.merge({"tar_stderr": said})
+        if stderr:
+            files = files.merge({"tar_stderr": stderr})
         disk.apply(target, trees.diff(files, Tree()), checked=True)  # replaces earlier results
 
 

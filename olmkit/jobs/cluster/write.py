@@ -107,31 +107,31 @@ async def delete(
     remove operators' finalizers from objects that are not deleted after some time. Raises
     `ClusterError` if a webhook of the operator does not respond for operands.
     """
-    gone: list[Manifest] = []
+    deleted: list[Manifest] = []
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
     for step in (operands, *steps):
         propagation = Propagation.FOREGROUND if step is operands else Propagation.BACKGROUND
-        there = []
+        existing = []
         webhooks = clock() + timeouts.believed
         for manifest in step:
             deletion = functools.partial(reader.delete, manifest, propagation=propagation)
             if await wait.retry(deletion, report, end, webhooks=webhooks):
-                there.append(manifest)
+                existing.append(manifest)
                 report(f"deleting {explanation.subject(manifest)}")
         rest = timeouts.rest(end)
         first = replace(rest, seconds=min(rest.seconds, timeouts.believed))
         left = await wait.wait_until_deleted(
-            reader, tuple(there), report=report, timeouts=first if remove_finalizers else rest
+            reader, tuple(existing), report=report, timeouts=first if remove_finalizers else rest
         )
         if left and remove_finalizers:
             await _remove_finalizers(reader, left, report)
             rest = timeouts.rest(end)
             left = await wait.wait_until_deleted(reader, left, report=report, timeouts=rest)
-        gone += [one for one in there if one not in left]
+        deleted += [one for one in existing if one not in left]
         if left:
-            return Removed(gone=tuple(gone), left=left)
-    return Removed(gone=tuple(gone))
+            return Removed(gone=tuple(deleted), left=left)
+    return Removed(gone=tuple(deleted))
 
 
 async def _remove_finalizers(reader: ClusterObjects, remaining: Objects, report: Report) -> None:
@@ -151,8 +151,8 @@ async def _remove_finalizers(reader: ClusterObjects, remaining: Objects, report:
 
 async def find_held(reader: ClusterObjects, remaining: Iterable[Manifest]) -> Objects:
     """Return the objects that finalizers of operators or of OLM keep."""
-    there = [await reader.current(one) for one in remaining]
-    return tuple(one for one in there if one is not None and finalizers.of_operators(one))
+    existing = [await reader.current(one) for one in remaining]
+    return tuple(one for one in existing if one is not None and finalizers.of_operators(one))
 
 
 async def _is_alike(reader: ClusterObjects, manifest: Manifest) -> bool:

@@ -385,15 +385,15 @@ async def _foresee(
             for step, catalog in found.also
         ]
         return tuple(also), []
-    said = resolver_report.join_sentences(found.facts)
+    reason = resolver_report.join_sentences(found.facts)
     if found.unread and not found.is_unreadable:
         names = ", ".join(f"`{one.namespace}/{one.name}`" for one in found.unread)
         return (), [
-            f"{said}; other catalogs may change that, but cannot be read from here: {names}"
+            f"{reason}; other catalogs may change that, but cannot be read from here: {names}"
         ]
     raise InputError(
         f"OLM cannot install `{choice.csv or choice.package}` in namespace `{state.namespace}`: "
-        f"{said}",
+        f"{reason}",
         hint=conflicts.hint(found),
     )
 

@@ -268,8 +268,8 @@ async def _find_catalog(
         if not options.catalog_namespace or objects.namespace(one) == options.catalog_namespace
     ]
     if options.catalog:
-        mine = [one for one in near if objects.namespace(one) == options.namespace]
-        near = mine or near
+        own = [one for one in near if objects.namespace(one) == options.namespace]
+        near = own or near
         if not near:
             _require_seen(state, options, f"there is no CatalogSource `{options.catalog}`")
             raise InputError(

@@ -42,7 +42,7 @@ async def carry_out(
     OLM may create more objects at the same time: a CSV of a deleted plan, its Operator object, the
     roles of an OperatorGroup. So the job checks for them until none has appeared for some time.
     """
-    gone: list[Manifest] = []
+    deleted: list[Manifest] = []
     groups = [one for one in plan.ours if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
@@ -53,17 +53,17 @@ async def carry_out(
             await _release(reader, late, report)
             rest = timeouts.rest(end)
             done = await _delete(reader, late, report=report, timeouts=rest)
-            gone += done.gone
+            deleted += done.gone
             if done.left:
                 hint = await _hint(reader, done.left, plan)
-                return replace(done, gone=tuple(gone), hint=hint)
+                return replace(done, gone=tuple(deleted), hint=hint)
             since = clock()
         await asyncio.sleep(timeouts.interval)
         look = functools.partial(_late, reader, late, groups)
         late = await cluster_wait.retry(look, report, end)
         if late.subscriptions or clock() >= end:
             break  # keep a Subscription that a user creates again
-    return Removed(gone=tuple(gone), left=late.subscriptions or late.all)
+    return Removed(gone=tuple(deleted), left=late.subscriptions or late.all)
 
 
 async def _release(reader: ClusterObjects, made: UninstallPlan, report: Report) -> None:
@@ -103,9 +103,9 @@ async def _hint(
     kept = finalizers.of_operators(held[0])
     names = ", ".join(f"`{name}`" for name in kept)
     is_of_olm = objects.kind(held[0]) == kinds.CSV[1]
-    who = "OLM" if is_of_olm else "the operator"
+    subject = "OLM" if is_of_olm else "the operator"
     setters = sorted({name for one in kept if (name := finalizers.set_by(held[0], one))})
-    parts = [f"{explanation.subject(held[0])} waits until {who} removes the finalizer {names}"]
+    parts = [f"{explanation.subject(held[0])} waits until {subject} removes the finalizer {names}"]
     if setters and not is_of_olm:  # it need not be the operator
         listed = ", ".join(f"`{name}`" for name in setters)
         waits = f"{explanation.subject(held[0])} waits until its finalizer {names} is removed"

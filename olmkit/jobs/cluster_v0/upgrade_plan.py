@@ -152,12 +152,12 @@ async def _unresolved(
     found = await conflicts.of_upgrade(seen, subscription, csv, catalog, access)
     if not found.facts:
         return ()
-    said = resolver_report.join_sentences(found.facts)
+    reason = resolver_report.join_sentences(found.facts)
     if found.unread and not found.is_unreadable:
         names = ", ".join(f"`{one.namespace}/{one.name}`" for one in found.unread)
-        return (f"{said}; other catalogs may change that, but cannot be read from here: {names}",)
+        return (f"{reason}; other catalogs may change that, but cannot be read from here: {names}",)
     raise InputError(
-        f"OLM cannot upgrade to `{csv}` in namespace `{seen.namespace}`: {said}",
+        f"OLM cannot upgrade to `{csv}` in namespace `{seen.namespace}`: {reason}",
         hint=conflicts.hint(found),
     )
 
@@ -281,10 +281,10 @@ def _channel(catalog: Model, key: SubscriptionKey) -> Channel:
         )
     name = key.channel or package.default_channel
     if name not in package.channels:
-        there = ", ".join(f"`{one}`" for one in sorted(package.channels))
+        existing = ", ".join(f"`{one}`" for one in sorted(package.channels))
         raise InputError(
             f"package `{package.name}` of {place} has no channel `{name}`",
-            hint=f"it has {there}: change `channel` of the Subscription",
+            hint=f"it has {existing}: change `channel` of the Subscription",
         )
     return package.channels[name]
 

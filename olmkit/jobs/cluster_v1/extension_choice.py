@@ -162,10 +162,10 @@ async def _read(
     """
     named = v1.catalog_name(request)
     if named and set(objects.mapping(request.get("selector"))) == {"matchLabels"}:
-        there = await reader.find(v1.CLUSTER_CATALOG, named)
-        selected: Sequence[Manifest] = () if there is None else (there,)
-        if is_new or there is None:
-            return (await _read_served(reader, named, there),)
+        existing = await reader.find(v1.CLUSTER_CATALOG, named)
+        selected: Sequence[Manifest] = () if existing is None else (existing,)
+        if is_new or existing is None:
+            return (await _read_served(reader, named, existing),)
     else:
         every = await reader.list(v1.CLUSTER_CATALOG)
         selected = cluster_catalogs.selected_catalogs(every, request)

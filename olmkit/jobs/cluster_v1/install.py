@@ -91,7 +91,7 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
     await _require_none(reader, options.package)
     account = await _account(reader, options)
     image = options.catalog if cluster_bundle.is_image(options.catalog) else ""
-    there = await reader.list(v1.CLUSTER_CATALOG) if image else ()
+    existing = await reader.list(v1.CLUSTER_CATALOG) if image else ()
     name = f"{options.package}-catalog" if image else options.catalog
     request = ExtensionRequest(
         package=options.package,
@@ -101,12 +101,12 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
         catalog=name,
         catalog_image=image,
         catalog_priority=cluster_catalogs.lowest_priority(
-            one for one in there if objects.name(one) != name
+            one for one in existing if objects.name(one) != name
         ),
         poll_minutes=options.poll_minutes,
         service_account=account.name,
     )
-    _require_ours(there, name)
+    _require_ours(existing, name)
     made: list[Manifest] = []
     has_namespace = await reader.find(kinds.NAMESPACE, options.namespace) is not None
     if not has_namespace:
@@ -132,11 +132,11 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
 async def _require_none(reader: ClusterObjects, package: str) -> None:
     """Raise `InputError` if a ClusterExtension has this name or requests this package."""
     try:
-        there = await reader.list(v1.CLUSTER_EXTENSION)
+        existing = await reader.list(v1.CLUSTER_EXTENSION)
     except Forbidden:
         found = await reader.find(v1.CLUSTER_EXTENSION, package)
-        there = () if found is None else (found,)
-    for one in there:
+        existing = () if found is None else (found,)
+    for one in existing:
         name, requested = objects.name(one), text(v1.request_of(one).get("packageName"))
         if name == package:
             raise InputError(

@@ -85,9 +85,9 @@ async def plan(
     labels = f"{OWNER_LABEL}={owner}"
     crds = await reader.list(kinds.CRD, labels=labels)
     if extension is None and not crds:
-        said = await states.not_found_error(reader, name, command="olmkit uninstall")
-        is_of_v0 = said != explain(ExtensionState(name=name))
-        raise InputError(said.message, hint=said.hint if is_of_v0 else "")
+        error = await states.not_found_error(reader, name, command="olmkit uninstall")
+        is_of_v0 = error != explain(ExtensionState(name=name))
+        raise InputError(error.message, hint=error.hint if is_of_v0 else "")
     listing = await operand_objects.list_operands(reader, crds, report=report)
     workloads = await or_default(reader.list(kinds.DEPLOYMENT, labels=labels), ())
     place = text(kinds.spec(extension).get("namespace"))

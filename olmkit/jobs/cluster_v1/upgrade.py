@@ -86,8 +86,8 @@ async def _require(reader: ClusterObjects, name: str) -> Manifest:
     await require_olm(reader)
     found = await states.find(reader, name)
     if found is None:
-        said = await states.not_found_error(reader, name, command="olmkit upgrade")
-        raise InputError(said.message, hint=said.hint)
+        error = await states.not_found_error(reader, name, command="olmkit upgrade")
+        raise InputError(error.message, hint=error.hint)
     return found
 
 

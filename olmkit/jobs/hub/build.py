@@ -95,10 +95,10 @@ async def build(
             _write(HubFile(path, data), folder, target, changes)
         _write(HubFile(build_record.FILE, files.record()), folder, target, changes)
         made.add(build_record.FILE)
-        gone = [path for path in earlier.files if path not in made and _is_there(folder, path)]
-        changes |= dict.fromkeys(gone, ChangeKind.REMOVE)
+        removed = [path for path in earlier.files if path not in made and _is_there(folder, path)]
+        changes |= dict.fromkeys(removed, ChangeKind.REMOVE)
         if target is not None:
-            target.finish(gone)
+            target.finish(removed)
     return Built(
         folder=folder,
         changes=dict(sorted(changes.items())),

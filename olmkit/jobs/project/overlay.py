@@ -114,11 +114,11 @@ def write_chart(
     generated = {path for path in present if chart.is_generated(present.data(path))}
     written = {path: wanted[path] for path in wanted if path not in present or path in generated}
     stale = generated - set(wanted)
-    there = {path: present[path] for path in present if path in {*written, *stale}}
+    existing = {path: present[path] for path in present if path in {*written, *stale}}
     root, prefix = _root(project, place)
     changes = diff(
         Tree({f"{prefix}{path}": file for path, file in written.items()}),
-        Tree({f"{prefix}{path}": file for path, file in there.items()}),
+        Tree({f"{prefix}{path}": file for path, file in existing.items()}),
         stale=frozenset(f"{prefix}{path}" for path in stale),
     )
     if not dry_run:

@@ -55,8 +55,8 @@ def explain_strategy_message(
 
     `configured` are the fields of the Subscription's `spec.config`.
     """
-    said = message[: refusals.LONGEST].removeprefix("install strategy failed: ")
-    invalid = _INVALID.search(said)
+    reason = message[: refusals.LONGEST].removeprefix("install strategy failed: ")
+    invalid = _INVALID.search(reason)
     if invalid is not None:
         why = explanation.first_line(invalid["why"])
         field = next((name for name in configured if f".{name}" in why), "")
@@ -67,7 +67,7 @@ def explain_strategy_message(
         )
         name = f"{invalid['kind']} `{invalid['name']}`"
         return f"the API server refuses {name}: {why}", hint
-    refusal = refusals.explain_refusal(said, refusals.Context(namespace="", template=template))
+    refusal = refusals.explain_refusal(reason, refusals.Context(namespace="", template=template))
     if refusal.is_known:
         return refusal.message, refusal.hint
     return explanation.first_line(message), ""

@@ -142,9 +142,9 @@ def explain_resolution(snapshot: ClusterState, subscription: Manifest, message: 
         if found is not None:
             finding = explain(snapshot, subscription, found.groupdict())
             return _add_facts(finding, facts, is_whole=bool(snapshot.conflict))
-    said = explanation.first_line(message) or "no reason is given"
+    reason = explanation.first_line(message) or "no reason is given"
     finding = Diagnosis(
-        cause="resolution-failed", message=f"OLM cannot resolve the installation: {said}"
+        cause="resolution-failed", message=f"OLM cannot resolve the installation: {reason}"
     )
     return _add_facts(finding, facts, is_whole=bool(snapshot.conflict))
 
@@ -192,8 +192,8 @@ def _explain_broken_catalog(
     if below is not None:
         key = kinds.subscription_key(subscription)
         is_other = (key.catalog, key.catalog_namespace) != (name, namespace)
-        said = "; it stops every Subscription that sees it" if is_other else ""
-        return replace(below, message=below.message + said)
+        reason = "; it stops every Subscription that sees it" if is_other else ""
+        return replace(below, message=below.message + reason)
     if catalog is not None and "no registry client established" in part["rest"]:
         return Diagnosis(
             cause="waiting",
@@ -353,13 +353,13 @@ def _explain_deprecated_bundle(_: ClusterState, __: Manifest, part: Mapping[str,
 def _explain_invalid_constraint(
     snapshot: ClusterState, _: Manifest, part: Mapping[str, str]
 ) -> Diagnosis:
-    said = (
+    reason = (
         "a bundle of a catalog declares a dependency that OLM cannot read: "
         f"{explanation.first_line(part['words'])}"
     )
     return Diagnosis(
         cause="bad-constraint",
-        message=snapshot.conflict[0] if len(snapshot.conflict) == 1 else said,
+        message=snapshot.conflict[0] if len(snapshot.conflict) == 1 else reason,
         hint="correct the bundle, and publish the catalog again: it stops every Subscription "
         "that might select it",
         readiness=Readiness.BLOCKED,

@@ -21,12 +21,12 @@ def explain_ending_crd(snapshot: ClusterState, csv: Manifest) -> Diagnosis | Non
         if name not in kinds.owned_crds(csv):
             continue
         condition = kinds.condition(crd, "Terminating")
-        said = explanation.first_line(text((condition or {}).get("message")))
+        reason = explanation.first_line(text((condition or {}).get("message")))
         package = kinds.package(csv) or kinds.package_named_in(objects.name(csv))
         return Diagnosis(
             cause="crd-ending",
             message=f"the CustomResourceDefinition `{name}` is being deleted, and all objects of "
-            f"its kind with it{f': {said}' if said else ''}",
+            f"its kind with it{f': {reason}' if reason else ''}",
             hint="nothing can stop this: save the objects that you need, "
             f"`kubectl get {name} -A -o yaml`; when it is gone, OLM does not create it again, so "
             f"run `olmkit uninstall {package} -n {snapshot.namespace}` and install again",
@@ -42,12 +42,12 @@ def explain_conversions(
     for name in kinds.owned_crds(csv):
         message = snapshot.unconverted.get(name, "")
         if message:
-            said = refusal(message) or message
+            reason = refusal(message) or message
             return Diagnosis(
                 cause="conversion-webhook-away",
                 message=f"the objects of `{name}` cannot be read, because nothing converts them: "
-                f"{explanation.first_line(said)}",
-                hint=hint(said)
+                f"{explanation.first_line(reason)}",
+                hint=hint(reason)
                 or "read the logs of the operator's pods, which do not serve this webhook",
                 readiness=Readiness.STUCK if is_settled else Readiness.WAITING,
             )

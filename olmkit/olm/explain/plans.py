@@ -49,7 +49,7 @@ def _add_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diag
 
 
 def _explain_failed_plan(plan: Manifest, message: str, readiness: Readiness) -> Diagnosis:
-    said = explanation.first_line(message.removeprefix(forms.RETRYING))
+    reason = explanation.first_line(message.removeprefix(forms.RETRYING))
     name = objects.name(plan)
     forbidden = forms.FORBIDDEN.search(message)
     if forbidden is not None:
@@ -74,12 +74,12 @@ def _explain_failed_plan(plan: Manifest, message: str, readiness: Readiness) -> 
         if phrase in message:
             return Diagnosis(
                 cause=refused.cause,
-                message=_find_rejected_object(message) or f"{refused.message}: {said}",
+                message=_find_rejected_object(message) or f"{refused.message}: {reason}",
                 hint=refused.hint,
                 readiness=readiness,
             )
     if any(phrase in message for phrase in forms.NOT_FOUND):
-        return _explain_missing_api(message, said, readiness)
+        return _explain_missing_api(message, reason, readiness)
     unsupported = [
         mapping(step.get("resource"))
         for step in sequence(kinds.status(plan).get("plan"))
@@ -90,7 +90,7 @@ def _explain_failed_plan(plan: Manifest, message: str, readiness: Readiness) -> 
     if forms.API_SERVER_LATE in message:
         return Diagnosis(
             cause="install-plan-failed",
-            message=f"the API server did not finish a request of OLM in time: {said}",
+            message=f"the API server did not finish a request of OLM in time: {reason}",
             hint="check the load of the API server and of etcd"
             if readiness is Readiness.BLOCKED
             else "wait, as OLM tries again; if it lasts, check the load of the API server and of "
@@ -101,7 +101,7 @@ def _explain_failed_plan(plan: Manifest, message: str, readiness: Readiness) -> 
         message, objects.namespace(plan), readiness
     ) or Diagnosis(
         cause="install-plan-failed",
-        message=f"the InstallPlan `{name}` fails: {said}",
+        message=f"the InstallPlan `{name}` fails: {reason}",
         readiness=readiness,
     )
 

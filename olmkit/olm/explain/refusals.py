@@ -105,11 +105,11 @@ def _explain_unset_quota(found: re.Match[str], context: Context) -> ApiServerRef
 def _explain_limit_range(found: re.Match[str], context: Context) -> ApiServerRefusal:
     bound, resource = found["bound"], found["resource"]
     what = found["what"] or found["none"]
-    said = f"the {what} is {found['asked']}" if found["asked"] else f"no {what} is set"
+    reason = f"the {what} is {found['asked']}" if found["asked"] else f"no {what} is set"
     change = {"maximum": "lower", "minimum": "raise"}[bound] if found["asked"] else "set"
     return ApiServerRefusal(
         message=f"a LimitRange of namespace `{context.namespace}` has the {bound} "
-        f"{found['value']} of {resource} for each {found['type']}, and {said}",
+        f"{found['value']} of {resource} for each {found['type']}, and {reason}",
         hint=context.template.change(f"{change} `resources.{what}s.{resource}`", "resources")
         + f"; or change the LimitRange: `kubectl edit limitrange -n {context.namespace}`",
     )

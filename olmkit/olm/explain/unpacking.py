@@ -103,9 +103,9 @@ def find_jobs(snapshot: ClusterState, subscription: Manifest) -> Jobs:
         job for job in find_unfinished_jobs(snapshot) if _is_job_with_state(job, failed is not None)
     ]
     asked = {kinds.subscription_key(one).package for one in snapshot.subscriptions}
-    mine = [job for job in listed if snapshot.packages.get(image(job)) in asked]
-    if mine:
-        return Jobs(tuple(mine))
+    own = [job for job in listed if snapshot.packages.get(image(job)) in asked]
+    if own:
+        return Jobs(tuple(own))
     asked_elsewhere = {kinds.subscription_key(one).package for one in snapshot.elsewhere}
     # A package that no Subscription names can be a dependency.
     rest = [job for job in listed if snapshot.packages.get(image(job)) not in asked_elsewhere]
@@ -215,10 +215,10 @@ def _explain_ended_unpacking(
     pulls = [(job, found) for job in failed if (found := _explain_pull(snapshot, job)) is not None]
     why, hint = "", "check that the bundle's image can be pulled in the catalog's namespace"
     if pulls:
-        job, (said, hint) = pulls[0]
+        job, (reason, hint) = pulls[0]
         hint = hint.replace(images.POD_SECRETS, images.CATALOG_SECRETS)
         why = f": the image `{image(job)}` cannot be pulled: "
-        why += said.removeprefix(f"{image(job)}: ")
+        why += reason.removeprefix(f"{image(job)}: ")
     return Diagnosis(
         cause="unpack-time-out" if late else "bundle-cannot-be-unpacked",
         message=f"unpacking the bundle took longer than allowed{why}"

@@ -43,8 +43,8 @@ def global_namespace(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> str
     for key in (*named, *also):
         if key.namespace not in ("", seen.namespace):
             return key.namespace
-    there = {objects.namespace(one) for one in seen.catalogs}
-    return next((place for place in GLOBAL if place in there), GLOBAL[-1])
+    existing = {objects.namespace(one) for one in seen.catalogs}
+    return next((place for place in GLOBAL if place in existing), GLOBAL[-1])
 
 
 def shared_namespace(programs: Iterable[Manifest]) -> str:

@@ -60,14 +60,14 @@ class _Report:
         names = {number: entry for entry, number in self.found.entries.items()}
         needs = {one.variable: one for one in self.core if isinstance(one, Needs)}
         prohibited = {one.variable for one in self.core if isinstance(one, Prohibited)}
-        told: set[Constraint] = set()
+        reported: set[Constraint] = set()
 
         def follow(variable: int) -> Iterator[str]:
             """Yield the transitive requirements of a selected entry."""
             for one in self.core:
-                if one in told or not isinstance(one, Needs) or one.variable != variable:
+                if one in reported or not isinstance(one, Needs) or one.variable != variable:
                     continue
-                told.add(one)
+                reported.add(one)
                 if variable in names:
                     yield self._need(names, names[variable], one)
                     for candidate in one.candidates:
@@ -81,8 +81,8 @@ class _Report:
             if variable in names:
                 yield from follow(variable)
         for variable in sorted(prohibited & names.keys()):
-            who = "it" if variable in self.also else f"`{names[variable].name}`"
-            yield f"{who} {_describe_obstacle(names[variable])}"
+            subject = "it" if variable in self.also else f"`{names[variable].name}`"
+            yield f"{subject} {_describe_obstacle(names[variable])}"
         pinned = list(self._subscriptions(names))
         for one in self.core:
             if isinstance(one, AtMostOne):
@@ -96,9 +96,9 @@ class _Report:
 
     def _need(self, names: dict[int, ResolverEntry], entry: ResolverEntry, one: Needs) -> str:
         predicate, _ = self.found.needs[entry][one.index]
-        who = "it" if self.found.entries[entry] in self.also else f"`{entry.name}`"
+        subject = "it" if self.found.entries[entry] in self.also else f"`{entry.name}`"
         listed = list(dict.fromkeys(names[candidate].name for candidate in one.candidates))
-        needs = f"{who} needs {_describe_predicate(predicate)}"
+        needs = f"{subject} needs {_describe_predicate(predicate)}"
         if not listed:
             return f"{needs}, which no catalog offers"
         return f"{needs}, which only {_list_names(listed)} {_describe_offers(listed)}"

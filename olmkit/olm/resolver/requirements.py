@@ -134,8 +134,8 @@ def entry_requirements(entry: ResolverEntry) -> list[EntryPredicate]:
         try:
             found.append(_parse_property(one))
         except ResolutionError as error:
-            who = "the installed" if entry.is_installed else "the bundle"
-            fact = f"{who} `{entry.name}` has a property `{one.type}` that OLM cannot read"
+            subject = "the installed" if entry.is_installed else "the bundle"
+            fact = f"{subject} `{entry.name}` has a property `{one.type}` that OLM cannot read"
             raise ResolutionError(error.kind, error.message, f"{fact}: {error.fact}") from None
     return [one for one in found if one is not None]
 

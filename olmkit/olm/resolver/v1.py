@@ -93,8 +93,8 @@ def _offers(
                 f'error walking catalogs: error getting package "{package}" from catalog '
                 f'"{catalog.name}": {catalog.trouble}'
             )
-        there = catalog.catalog.packages.get(package)
-        offers = upgrades.offers_of_v1(there, query) if there else ()
+        existing = catalog.catalog.packages.get(package)
+        offers = upgrades.offers_of_v1(existing, query) if existing else ()
         if offers:
             found.append((catalog.priority, ChosenBundle(catalog=catalog.name, bundle=offers[0])))
     sound = [one for one in found if one[1].bundle.deprecation is None]

@@ -51,8 +51,8 @@ def with_import(data: bytes, path: str, module: str, name: str, *, alias: str = 
         for node in imports
     ):
         return data
-    said = f"{name} as {alias}" if alias else name
-    statement = python_shape.import_lines(module, [said])
+    binding = f"{name} as {alias}" if alias else name
+    statement = python_shape.import_lines(module, [binding])
     same = [node for node in imports if node.module == module]
     if same and not alias and _is_extensible(same[-1], lines):
         node = same[-1]

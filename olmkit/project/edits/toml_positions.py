@@ -36,7 +36,7 @@ def find(text: str, path: str, *keys: str) -> Location:
 def of_error(error: Exception, path: str) -> tuple[str, Location]:
     """Return message and position of a TOML syntax error, from the parser's message."""
     words = str(error)
-    said = _SAID.search(words)
-    if said is None:
+    match = _SAID.search(words)
+    if match is None:
         return words, Location(path=path)
-    return words[: said.start()], Location(path=path, line=int(said[1]), column=int(said[2]))
+    return words[: match.start()], Location(path=path, line=int(match[1]), column=int(match[2]))

@@ -93,12 +93,12 @@ def _check(document: Document, keys: tuple[Key, ...], shape: _Shape) -> None:
             )
         if key not in shape.built:
             known = {one.lower(): one for one in shape.built | shape.unsupported}
-            meant = known.get(str(key).lower())
+            suggestion = known.get(str(key).lower())
             raise refusal(
                 f'invalid Kustomization: json: unknown field "{key}"',
                 document.at_key(*keys, key),
-                hint=f"write `{meant}`: kustomize accepts any case, and olmkit only this one"
-                if meant
+                hint=f"write `{suggestion}`: kustomize accepts any case, and olmkit only this one"
+                if suggestion
                 else "",
             )
         if key in shape.texts and not isinstance(value, str):

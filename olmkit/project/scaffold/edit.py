@@ -167,12 +167,12 @@ def _remark(draft: Draft, project: Project) -> bool:
         found = _MARKER.match(comment)
         if found is None:
             return comment
-        said = dict(_ARGUMENT.findall(found[1]))
+        arguments = dict(_ARGUMENT.findall(found[1]))
         if not scaffold.is_namespaced(project):
             return re.sub(rf",{re.escape(argument)}(?=,|\s|$)", "", comment)
-        if said.get("namespace"):
+        if arguments.get("namespace"):
             return comment
-        if "urls" in said or not _targets(said).isdisjoint(of_cluster):
+        if "urls" in arguments or not _targets(arguments).isdisjoint(of_cluster):
             wide.append(comment)
             return comment
         return f"{comment.rstrip()},{argument}"

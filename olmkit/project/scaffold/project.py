@@ -398,9 +398,9 @@ def own_image_parts(image: str) -> tuple[str, str, str]:
     parts = image_parts(image)
     if "/" not in parts[0]:
         full = Reference.parse(image)
-        meant = f"{full.name}@{full.digest}" if full.digest else f"{full.name}:{parts[1]}"
+        expected = f"{full.name}@{full.digest}" if full.digest else f"{full.name}:{parts[1]}"
         raise ConfigurationError(
-            f"`{image}` means `{meant}`, which cannot be the image of your operator",
+            f"`{image}` means `{expected}`, which cannot be the image of your operator",
             hint=f"name its registry: `quay.io/example/{parts[0]}:v0.0.1`; for Docker Hub, "
             f"`docker.io/NAME/{parts[0]}:v0.0.1`",
         )

@@ -46,9 +46,9 @@ def removed_api(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     for use in _uses(bundle):
         end = lifecycle.find(use.gvk)
         if end is not None and end.removed <= lifecycle.LATEST:
-            gone = target is not None and target >= end.removed
+            is_removed = target is not None and target >= end.removed
             yield _finding(
-                use, f"removed in v1.{end.removed}", end, Severity.ERROR if gone else None
+                use, f"removed in v1.{end.removed}", end, Severity.ERROR if is_removed else None
             )
 
 

@@ -80,10 +80,10 @@ def released_version_deleted(changes: ChangeSet) -> Iterator[Finding]:
     Fix: keep the version.
     """
     for name, version in changes.bundles:
-        gone = version in changes.before.get(name, ()) and version not in changes.after.get(
+        is_deleted = version in changes.before.get(name, ()) and version not in changes.after.get(
             name, ()
         )
-        if gone and name not in changes.file_based:
+        if is_deleted and name not in changes.file_based:
             yield Finding(
                 f"`{name}/{version}` is deleted",
                 at=changes.at(f"operators/{name}/{version}"),

@@ -84,9 +84,9 @@ def ci_misspelt_key(operator: Operator) -> Iterator[Finding]:
 
     Fix: correct the spelling.
     """
-    for name, meant in shapes.unknown(shapes.CI, operator.ci):
+    for name, suggestion in shapes.unknown(shapes.CI, operator.ci):
         yield Finding(
-            f"unknown key `{name}`", at=operator.at(CI, name), hint=f"did you mean `{meant}`"
+            f"unknown key `{name}`", at=operator.at(CI, name), hint=f"did you mean `{suggestion}`"
         )
 
 

@@ -180,8 +180,8 @@ class LeaseLock:
         return await self._write(spec)
 
     async def _try_once(self) -> bool:
-        mine = self.holder == self._settings.identity
-        known = mine and self._lease is not None and self._is_valid()
+        is_holder = self.holder == self._settings.identity
+        known = is_holder and self._lease is not None and self._is_valid()
         if known and await self._write(self._record()):
             return True
         if not await self._look():
@@ -197,10 +197,10 @@ class LeaseLock:
 
     def _record(self) -> dict[str, Any]:
         now = _micro_time(self._wall())
-        mine = self.holder == self._settings.identity
+        is_holder = self.holder == self._settings.identity
         transitions = self._seen.get("leaseTransitions")
         count = transitions if isinstance(transitions, int) else 0
-        acquired = self._seen.get("acquireTime") if mine else None
+        acquired = self._seen.get("acquireTime") if is_holder else None
         return {
             "holderIdentity": self._settings.identity,
             # Rounded up: for other replicas, the lease must not expire earlier than for this
@@ -208,7 +208,7 @@ class LeaseLock:
             "leaseDurationSeconds": math.ceil(self._settings.lease_duration),
             "acquireTime": acquired or now,
             "renewTime": now,
-            "leaseTransitions": count if mine else count + 1,
+            "leaseTransitions": count if is_holder else count + 1,
         }
 
     async def _look(self) -> bool:

@@ -84,8 +84,8 @@ def make_apart() -> tuple[bytes, bytes]:
             timeout=_PATIENCE,
         )
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip()
-        raise ConfigurationError(f"cannot create a self-signed certificate: {said}") from error
+        output = error.stderr.decode(errors="replace").strip()
+        raise ConfigurationError(f"cannot create a self-signed certificate: {output}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ConfigurationError(f"cannot create a self-signed certificate: {error}") from error
     certificate, end, key = child.stdout.partition(_END)

@@ -380,8 +380,8 @@ def _validating(validator: Validator[T], read: Callable[[Manifest], T]) -> Handl
         return await validator.validate_update(before, after, request)
 
     async def handle(request: AdmissionRequest) -> Verdict:
-        said = await judge(request) or ()
-        return Verdict(warnings=(said,) if isinstance(said, str) else tuple(said))
+        warnings = await judge(request) or ()
+        return Verdict(warnings=(warnings,) if isinstance(warnings, str) else tuple(warnings))
 
     return handle
 

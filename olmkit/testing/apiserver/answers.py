@@ -141,16 +141,17 @@ def field_conflicts(conflicts: Sequence[FieldConflict], version: str) -> Refusal
     """Return the refusal of an apply with conflicts."""
     named = [(_named(one.manager, version), one.path) for one in conflicts]
     causes = [
-        {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path}
-        for who, path in named
+        {"reason": "FieldManagerConflict", "message": f"conflict with {user_name}", "field": path}
+        for user_name, path in named
     ]
     if len(named) == 1:
-        [(who, path)] = named
-        words = f"Apply failed with 1 conflict: conflict with {who}: {path}"
+        [(user_name, path)] = named
+        words = f"Apply failed with 1 conflict: conflict with {user_name}: {path}"
     else:
         words = f"Apply failed with {len(named)} conflicts: " + "\n".join(
-            f"conflicts with {who}:" + "".join(f"\n- {path}" for own, path in named if own == who)
-            for who in dict.fromkeys(who for who, _ in named)
+            f"conflicts with {user_name}:"
+            + "".join(f"\n- {path}" for own, path in named if own == user_name)
+            for user_name in dict.fromkeys(user_name for user_name, _ in named)
         )
     return Refusal(409, "Conflict", words, details={"causes": causes})
 

@@ -206,8 +206,8 @@ class ApiServer(ApiState):
         assert access is not None  # noqa: S101 - a path of a collection
         self.accesses.append(access)
         if self.denies(access):
-            who = str(user.get("username"))
-            raise refusals.forbidden(collection.resource, name, access.verb, who, namespace)
+            user_name = str(user.get("username"))
+            raise refusals.forbidden(collection.resource, name, access.verb, user_name, namespace)
         if subresource and subresource not in collection.resource.subresources:
             raise refusals.no_such_path()
         rules.check_place(collection, request.method, namespace, name)

@@ -212,11 +212,11 @@ class RegistryEndpoint:
         own = not self._base or reply.is_from(self._base)
         if own and (reply.status == 403 or "DENIED" in codes):
             return self._authenticator.denied(403, codes, reply.url)
-        said = f": {words}" if words else ""
+        detail = f": {words}" if words else ""
         who = "it" if own else f"`{reply.url}`, which it names,"
         return RegistryError(
             f"cannot {doing} registry `{self.host}`: "
-            f"{who} answers with status {reply.status}{said}",
+            f"{who} answers with status {reply.status}{detail}",
             hint=_hint(reply.status),
             status=reply.status,
             codes=codes,

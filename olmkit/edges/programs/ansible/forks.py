@@ -277,7 +277,7 @@ class _Server:
                 future.exception()  # if no caller waits for it, nothing is lost
 
     def _lost_server_error(self) -> RunError:
-        said = ""
+        output = ""
         with contextlib.suppress(OSError):
-            said = self._log.read_text(errors="replace").strip()[-_TAIL:]
-        return RunError(f"the process that starts runs has ended: {said}".rstrip(": "))
+            output = self._log.read_text(errors="replace").strip()[-_TAIL:]
+        return RunError(f"the process that starts runs has ended: {output}".rstrip(": "))

@@ -41,8 +41,8 @@ async def runner(environment: Mapping[str, str], name: RunnerName, folder: Path)
             f"ansible-core {version} is too old: it loses values that are marked as unsafe",
             hint="install olmkit with its extra `ansible`",
         )
-    said = environment.get("ANSIBLE_INVENTORY")
-    inventory = Path(said) if said else None
+    configured = environment.get("ANSIBLE_INVENTORY")
+    inventory = Path(configured) if configured else None
     skips_facts = environment.get("ANSIBLE_GATHERING") == "explicit"
     if is_forked:
         return ForkRunner(
@@ -65,8 +65,8 @@ def roles_path(folder: Path, environment: Mapping[str, str]) -> str:
 
     `folder` is that of the watches file.
     """
-    if said := environment.get("ANSIBLE_ROLES_PATH"):
-        return said
+    if configured := environment.get("ANSIBLE_ROLES_PATH"):
+        return configured
     own = dict.fromkeys(str((place / "roles").absolute()) for place in (Path.cwd(), folder))
     return os.pathsep.join([*own, _ROLES])
 
@@ -76,8 +76,8 @@ def collections_path(folder: Path, environment: Mapping[str, str]) -> str:
 
     `folder` is that of the watches file; the project may have `collections` there.
     """
-    if said := environment.get("ANSIBLE_COLLECTIONS_PATH"):
-        return said
+    if configured := environment.get("ANSIBLE_COLLECTIONS_PATH"):
+        return configured
     own = folder / "collections"
     has_own = (own / "ansible_collections").is_dir()
     return os.pathsep.join(
@@ -111,11 +111,11 @@ def _places(role: str, folder: Path, environment: Mapping[str, str]) -> list[Pat
     found = [Path(role)] if Path(role).is_absolute() else []
     parts = role.split(".")
     if len(parts) == 3:
-        said = environment.get("ANSIBLE_COLLECTIONS_PATH", "")
+        configured = environment.get("ANSIBLE_COLLECTIONS_PATH", "")
         home = Path(environment.get("HOME", "/")) / ".ansible" / "collections"
         default = f"/usr/share/ansible/collections{os.pathsep}{home}"
         below = Path("ansible_collections", parts[0], parts[1], "roles", parts[2])
-        found += [Path(one) / below for one in (said or default).split(os.pathsep)]
+        found += [Path(one) / below for one in (configured or default).split(os.pathsep)]
     for one in environment.get("ANSIBLE_ROLES_PATH", "").split(os.pathsep):
         if one:
             found += [Path(one) / role, Path(one) / "roles" / role]

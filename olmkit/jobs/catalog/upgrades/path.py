@@ -128,9 +128,9 @@ def _channels(package: Package, options: PathOptions) -> tuple[Channel, ...]:
         raise ConfigurationError("a Subscription of OLM v0 has one channel", hint="name one")
     missing = [name for name in names if name not in package.channels]
     if missing:
-        there = ", ".join(f"`{name}`" for name in sorted(package.channels))
+        available = ", ".join(f"`{name}`" for name in sorted(package.channels))
         raise InputError(
-            f"package `{package.name}` has no channel `{missing[0]}`", hint=f"it has {there}"
+            f"package `{package.name}` has no channel `{missing[0]}`", hint=f"it has {available}"
         )
     return tuple(package.channels[name] for name in names)
 

@@ -65,7 +65,7 @@ def compare_rules(found: ChangeList, old: Schema, new: Schema, at: Position) -> 
         return
     known = {keywords.rule_text(one) for one in before}
     left = {keywords.rule_text(one) for one in after}
-    gone = [one for one in before if keywords.rule_text(one) not in left]
+    removed = [one for one in before if keywords.rule_text(one) not in left]
     added = [one for one in after if keywords.rule_text(one) not in known]
     for one in added:
         found.add(
@@ -76,7 +76,7 @@ def compare_rules(found: ChangeList, old: Schema, new: Schema, at: Position) -> 
             (None, one),
             refuses=True,
         )
-    for one in gone:
+    for one in removed:
         found.add(
             at,
             "rule-removed",
@@ -84,6 +84,6 @@ def compare_rules(found: ChangeList, old: Schema, new: Schema, at: Position) -> 
             f"{at.name} need no longer fulfill the rule {keywords.short(keywords.rule_text(one))}",
             (one, None),
         )
-    if not added and not gone:
+    if not added and not removed:
         message = f"the messages of the rules of {at.name} change"
         found.add(at, "rule-message-changed", keywords.RULES, message, (before, after))

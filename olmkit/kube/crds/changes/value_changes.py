@@ -115,7 +115,7 @@ def compare_enum(found: ChangeList, old: Schema, new: Schema, at: Position) -> N
     )
     if known == allowed:
         return
-    gone = [one for one in before if keywords.canonical_text(one) not in allowed]
+    removed = [one for one in before if keywords.canonical_text(one) not in allowed]
     more = [one for one in after if keywords.canonical_text(one) not in known]
     if not before:
         found.add(
@@ -127,13 +127,13 @@ def compare_enum(found: ChangeList, old: Schema, new: Schema, at: Position) -> N
             refuses=True,
             refuses_stored=True,
         )
-    elif gone:
+    elif removed:
         left = bool(after)
         found.add(
             at,
             "enum-value-removed" if left else "enum-removed",
             "enum",
-            f"{at.name} no longer accepts {keywords.list_first(gone)}"
+            f"{at.name} no longer accepts {keywords.list_first(removed)}"
             if left
             else f"{at.name} is no longer limited to {keywords.list_first(before)}",
             (before, after or None),

@@ -107,9 +107,9 @@ def _explain_last_run(
     template: TemplatePlace,
 ) -> Diagnosis:
     name = text(status.get("name"))
-    said = text(ended.get("message"))
-    if ended.get("reason") in _STARTS or (_EXEC.search(said) and ended.get("exitCode") == 128):
-        return _explain_failed_start(pod, status, said, template)
+    reason = text(ended.get("message"))
+    if ended.get("reason") in _STARTS or (_EXEC.search(reason) and ended.get("exitCode") == 128):
+        return _explain_failed_start(pod, status, reason, template)
     if ended.get("reason") == "OOMKilled":
         return _explain_out_of_memory(snapshot, pod, status, template)
     kind = probes.find_killing_probe(snapshot, pod, name, ended)
@@ -224,11 +224,11 @@ def _explain_killed(
     answer = probes.find_answer(snapshot, pod, name, kind)
     what = probes.describe_probe(pod, name, kind)
     why = probes.explain_answer(pod, name, kind, answer)
-    said = ": ".join(part for part in (what, why) if part)
+    reason = ": ".join(part for part in (what, why) if part)
     return Diagnosis(
         cause="probe-fails",
         message=f"container `{name}` of pod `{objects.name(pod)}` keeps being restarted, "
-        f"because its {kind} probe fails{f': {said}' if said else ''}",
+        f"because its {kind} probe fails{f': {reason}' if reason else ''}",
         hint=probes.hint(pod, status, kind, answer, template),
         links=(explanation.link(pod, _state(status)),),
         log=_log(snapshot, pod, name),
@@ -241,15 +241,15 @@ def _explain_crash(
 ) -> Diagnosis:
     name, code = text(status.get("name")), ended.get("exitCode")
     log = _log(snapshot, pod, name)
-    said = _find_cause_line(pod, name, text(ended.get("message")), log)
+    reason = _find_cause_line(pod, name, text(ended.get("message")), log)
     signal = _SIGNALS.get(code - 128) if isinstance(code, int) else None
     how = f"with exit code {code}" + (f" ({signal})" if signal else "")
     if code == 0:
         how = "by itself with exit code 0, but it must keep running"
     hint = f"read its log: `{templates.log_command(pod, status)}`"
-    if "exec format error" in said:
+    if "exec format error" in reason:
         hint = "publish the image for the architecture of the node"
-    elif _LEASE_LOST.search(said):
+    elif _LEASE_LOST.search(reason):
         hint = (
             "check the load of the API server, of etcd and of the node: the operator could not "
             f"renew its lease in time, and ended; {hint}"
@@ -257,7 +257,7 @@ def _explain_crash(
     return Diagnosis(
         cause="container-crashes",
         message=f"container `{name}` of pod `{objects.name(pod)}` ends {how}"
-        f"{f': {said}' if said else ''}",
+        f"{f': {reason}' if reason else ''}",
         hint=hint,
         links=(explanation.link(pod, _state(status)),),
         log=log,
@@ -275,11 +275,11 @@ def _explain_not_ready(
         return None
     what = probes.describe_probe(pod, name, kind)
     why = probes.explain_answer(pod, name, kind, answer)
-    said = ": ".join(part for part in (what, why) if part)
+    reason = ": ".join(part for part in (what, why) if part)
     return Diagnosis(
         cause="probe-fails",
         message=f"container `{name}` of pod `{objects.name(pod)}` runs but does not become ready, "
-        f"because its {kind} probe fails: {said}",
+        f"because its {kind} probe fails: {reason}",
         hint=probes.hint(pod, status, kind, answer, template),
         links=(explanation.link(pod, f"{kinds.phase(pod)}, not ready"),),
     )

@@ -153,8 +153,8 @@ def explain_deleted_pods(
         about, words = mapping(event.get("involvedObject")), text(event.get("message"))
         is_pod = (about.get("kind"), about.get("namespace")) == ("Pod", namespace)
         if is_pod and text(about.get("name")).startswith(prefix) and words.startswith(_FAILED):
-            said = _last_reason(words)
-            return said, hint(said, image, namespace)
+            reason = _last_reason(words)
+            return reason, hint(reason, image, namespace)
     return None
 
 
@@ -177,12 +177,12 @@ def _find_message(
     snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[str, Any]
 ) -> str:
     """Return the registry's message: events have it in full, the state only the first time."""
-    said = [
+    reason = [
         text(event.get("message"))
         for event in snapshot.events_of(pod)
         if text(event.get("message")).startswith(_FAILED)
     ]
-    fitting = [one for one in said if f'image "{image}"' in one] or said
+    fitting = [one for one in reason if f'image "{image}"' in one] or reason
     words = fitting[-1] if fitting else text(waiting.get("message"))
     return _last_reason(words)
 

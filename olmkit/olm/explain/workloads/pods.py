@@ -173,10 +173,10 @@ def _explain_node(snapshot: ClusterState, pod: Manifest) -> Diagnosis | None:
     if ready.get("status") not in ("False", "Unknown"):
         return None
     why = text(ready.get("message")) or text(ready.get("reason"))
-    said = f": {explanation.first_line(why).rstrip('.')}" if why else ""
+    reason = f": {explanation.first_line(why).rstrip('.')}" if why else ""
     return Diagnosis(
         cause="node-not-ready",
-        message=f"the node `{name}` of pod `{objects.name(pod)}` is not ready{said}",
+        message=f"the node `{name}` of pod `{objects.name(pod)}` is not ready{reason}",
         hint=f"repair the node: `kubectl describe node {name}` prints its conditions; Kubernetes "
         "replaces the pod on another node after about 5 minutes, if one accepts it",
         links=(

@@ -110,8 +110,8 @@ def _resolve(schema: Any, root: Any) -> Any:
 
 def _type(schema: Mapping[str, Any]) -> tuple[str, bool]:
     """Return the type for a CRD, and whether null is allowed; empty: any."""
-    said = schema.get("type")
-    listed = said if isinstance(said, list) else [said]
+    value = schema.get("type")
+    listed = value if isinstance(value, list) else [value]
     names = [one for one in listed if isinstance(one, str) and one != "null"]
     is_nullable = "null" in listed
     if set(names) == {"integer", "string"}:
