@@ -18,6 +18,7 @@ from olmkit.edges.programs.ansible.runs import RunContent, Runner
 
 RunnerName = Literal["fork", "ansible-runner"]
 _OLDEST = (2, 19)
+_HOME = "/opt/ansible/"  # the project's files in an image
 _ROLES = os.pathsep.join(
     ("~/.ansible/roles", "/usr/share/ansible/roles", "/etc/ansible/roles")  # Ansible's own
 )
@@ -91,12 +92,13 @@ def content(
     """Return the playbook or role of an entry; raise `ConfigurationError` if it is missing.
 
     Paths are relative to the working directory, or to `folder`, that of the watches file. A role is
-    looked up like in ansible-operator: path, collections, paths of roles, `roles/`.
+    looked up like in ansible-operator: path, collections, paths of roles, `roles/`. For a path in
+    `/opt/ansible`, where images have the project, `folder` is used if that path does not exist.
     """
     if playbook:
-        for place in (Path.cwd(), folder):
-            if (place / playbook).is_file():
-                return RunContent(playbook=(place / playbook).resolve())
+        for place in (Path.cwd() / playbook, folder / playbook, *_outside(playbook, folder)):
+            if place.is_file():
+                return RunContent(playbook=place.resolve())
         raise ConfigurationError(f"the playbook `{playbook}` does not exist")
     for place in _places(role, folder, environment):
         if place.is_dir():
@@ -121,4 +123,10 @@ def _places(role: str, folder: Path, environment: Mapping[str, str]) -> list[Pat
             found += [Path(one) / role, Path(one) / "roles" / role]
     for place in (Path.cwd(), folder):
         found += [place / "roles" / role, place / role]
-    return found
+    return [*found, *_outside(role, folder)]
+
+
+def _outside(path: str, folder: Path) -> list[Path]:
+    """Return where a file of the image is outside of it: in the project."""
+    inside = path.removeprefix(_HOME)
+    return [] if inside == path else [folder / inside]
