@@ -110,7 +110,6 @@ ELSEWHERE = {
     "jobs/validation.py": "unit/jobs/bundle/test_validate.py",
     # The runtime, and the API server double that answers as the real one.
     "edges/programs/keeper/*.py": "unit/edges/programs/keeper/test_marks.py",
-    "edges/programs/ansible/installed.py": "unit/hybrid/test_process.py",
     "edges/programs/ansible/run*.py": "unit/hybrid/ansible/test_reconciler.py",
     "edges/programs/ansible/*.py": "unit/edges/programs/ansible/test_forks.py",
     "edges/network/json_inbox.py": "unit/hybrid/ansible/test_play_metrics.py",
