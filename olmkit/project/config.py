@@ -13,12 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from olmkit.base import findings, names
-from olmkit.base.diagnostics import (
-    ConfigurationError,
-    Diagnostic,
-    InputError,
-    Location,
-)
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Location
 from olmkit.project import ignores
 from olmkit.project.edits import toml_positions
 
