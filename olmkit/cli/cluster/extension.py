@@ -130,7 +130,7 @@ def upgrade(
             title = f"upgrading `{package}` from `{made.before or 'nothing'}`{going}"
             _announce(app, f"{title} through OLM v1", made.offer)
             if dry_run:
-                _show_plan(app, [*made.granting, made.wanted], made.offer)
+                _show_plan(app, [*made.granting, made.desired], made.offer)
                 return
             rest = timeouts.rest(end)
             with install_status.show_progress(app, "working") as report:

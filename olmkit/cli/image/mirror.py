@@ -103,7 +103,7 @@ def mirror(
 
     wanted = mirroring.parse_target(target)
     options = CatalogMirrorOptions(
-        wanted=selection.read(source),
+        requested=selection.read(source),
         pull_bundles=given["pull_bundles"],
         catalog_image=given["catalog_image"],
         created=source_date(),

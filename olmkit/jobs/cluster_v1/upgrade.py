@@ -38,7 +38,7 @@ class ExtensionUpgrade:
     package: str
     version: str
     before: str
-    wanted: Manifest = field(repr=False)
+    desired: Manifest = field(repr=False)
     offer: ExtensionChoice = field(repr=False)
     granting: tuple[Manifest, ...] = field(default=(), repr=False)
 
@@ -147,7 +147,7 @@ async def plan(
         package=text(asked.get("packageName")),
         version=version,
         before=before,
-        wanted=changed,
+        desired=changed,
         granting=granting,
         offer=replace(offer, notes=tuple(notes)),
     )
@@ -168,7 +168,7 @@ async def carry_out(
     for manifest in upgrade.granting:
         await cluster_write.create(reader, manifest, created=[], report=report)
     if upgrade.version:
-        await reader.merge(upgrade.wanted, _range_patch(upgrade.version))
+        await reader.merge(upgrade.desired, _range_patch(upgrade.version))
         report(f"requested {upgrade.version}")
     return await wait.wait_until_ready(
         reader, upgrade.name, target=upgrade.offer.csv, report=report, timeouts=timeouts

@@ -49,7 +49,7 @@ class CatalogMirrorOptions:
     the folder for the generated manifests.
     """
 
-    wanted: Requested = ()
+    requested: Requested = ()
     pull_bundles: bool = False
     catalog_image: str = ""
     created: int = 0
@@ -144,7 +144,7 @@ async def _plan(
                 missing=await _missing(parsed, folder, named, access),
             )
     listed = await images_job.list_images(
-        source, access, requested=options.wanted, pull_bundles=options.pull_bundles
+        source, access, requested=options.requested, pull_bundles=options.pull_bundles
     )
     sources = mirroring.parse_images(image.image for image in listed.images)
     items = list(job.items_for(sources, target))
@@ -183,7 +183,7 @@ async def _missing(
 
 def _check_whole(options: CatalogMirrorOptions) -> None:
     """Raise an error for a selection from a folder, whose catalog was built for its contents."""
-    if options.wanted or options.catalog_image or options.pull_bundles:
+    if options.requested or options.catalog_image or options.pull_bundles:
         raise ConfigurationError(
             "the folder of a mirror is copied as a whole",
             hint="select packages when you mirror from the catalog to the folder",
@@ -205,7 +205,7 @@ def _catalog_item(
         name = parsed.pinned(parsed.digest) if parsed.digest is not None else parsed
     else:
         return None
-    is_copy = isinstance(parsed, Reference) and not options.wanted and not options.catalog_image
+    is_copy = isinstance(parsed, Reference) and not options.requested and not options.catalog_image
     if not is_copy and name.digest is not None:
         raise ConfigurationError(
             "a part of a catalog has another digest than the whole",

@@ -93,7 +93,7 @@ def offers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         if not state["csv"]:
             raise NotOfferedError("package `cache` has no version that fits `2.x`")
         return ExtensionUpgrade(name="cache", package="cache", version="", before="cache.v1",
-                                wanted={}, offer=ExtensionChoice(csv=state["csv"]))  # fmt: skip
+                                desired={}, offer=ExtensionChoice(csv=state["csv"]))  # fmt: skip
 
     monkeypatch.setattr(upgrade, "plan", plan)
     return lambda csv: state.update(csv=csv)

@@ -145,7 +145,7 @@ def test_an_extension_is_created_waited_for_changed_and_removed() -> None:
         writes = len(server.writes())
         made = await upgrade.plan(reader, "cache", "2.x", Access())
         assert made.before == "cache.v1"
-        assert made.wanted["spec"]["source"]["catalog"]["version"] == "2.x"
+        assert made.desired["spec"]["source"]["catalog"]["version"] == "2.x"
         assert [verb for verb, _ in server.writes()[writes:]] == ["PATCH"]  # checked, not written
         unchanged = server.get("clusterextensions", "cache", "")
         assert unchanged is not None

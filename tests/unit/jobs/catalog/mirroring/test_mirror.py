@@ -188,7 +188,7 @@ def test_a_part_of_a_catalog_is_mirrored_as_a_catalog(
 ) -> None:
     catalog = push_images(origin, tmp_path)
 
-    part = run(catalog, f"{registry.host}/part", wanted=(PackageSelection(package="cog"),))
+    part = run(catalog, f"{registry.host}/part", requested=(PackageSelection(package="cog"),))
 
     assert sorted(_rest(one.source).partition("@")[0] for one in part.images) == [
         "x/catalog:v1",
@@ -226,7 +226,7 @@ def test_a_directory_is_mirrored_as_a_whole_and_has_no_manifests(
         run(push_images(origin, tmp_path), usb, manifests=tmp_path / "cluster")
     run(f"{origin.host}/x/catalog:v1", usb, copying=MirrorOptions(with_referrers=False))
     with pytest.raises(ConfigurationError, match="copied as a whole"):
-        run(usb, "m.example", wanted=(PackageSelection(package="cog"),))
+        run(usb, "m.example", requested=(PackageSelection(package="cog"),))
     names = asyncio.run(Layout(tmp_path / "usb").tags())
     assert f"{origin.host}/x/cog:v1" in names
     assert len(names) == 5
