@@ -101,9 +101,12 @@ async def _run(config: Path, command: Sequence[str]) -> int:
     role = next((one for one in roles if one.is_file()), config / "rbac")
     for use in rbac.compare(server.accesses, granted).missing if granted else ():
         print(f"`{role}` does not grant: {use}", file=sys.stderr)  # noqa: T201
-    for plural, of_kind, name in _listed(server):
-        if (plural, name) not in before and plural not in _OWN:
-            print(f"created {of_kind} {name}")  # noqa: T201 - the result
+    created = [
+        f"created {of_kind} {name}"
+        for plural, of_kind, name in _listed(server)
+        if (plural, name) not in before and plural not in _OWN
+    ]
+    print(*(created or ["created no objects"]), sep="\n")  # noqa: T201 - the result
     return code
 
 

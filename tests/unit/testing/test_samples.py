@@ -120,6 +120,13 @@ def test_a_sample_of_another_version_is_the_same_object(
     assert "toys ['bear']" in capfd.readouterr().out
 
 
+def test_a_program_that_creates_nothing_is_reported(
+    config: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert samples.main([str(config), sys.executable, "-c", ""]) == 0
+    assert capfd.readouterr().out == "created no objects\n"
+
+
 def test_without_bindings_everything_is_granted(
     config: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
