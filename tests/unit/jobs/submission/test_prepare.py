@@ -68,7 +68,9 @@ def test_the_check_finds_no_error_in_two_prepared_versions(
 
 
 @pytest.mark.parametrize("kind", [Kind.BASIC, Kind.SEMVER])
-def test_templates_and_catalogs_of_two_versions_are_written(repository: Path, root: Path, kind: Kind) -> None:
+def test_templates_and_catalogs_of_two_versions_are_written(
+    repository: Path, root: Path, kind: Kind
+) -> None:
     run(repository, root / "bundle/0.0.1", template=kind, image=IMAGE)
     template = repository / FOLDER / f"catalog-templates/{kind}.yaml"
     template.write_text(template.read_text() + "# kept\n")
