@@ -14,6 +14,25 @@ PACKAGES = sorted(
     if path.parent.name != "olmkit"
 )
 
+_LINES_OF_A_MODULE = 500
+_LINES_OF_A_FUNCTION = 60  # without its docstring
+
+
+def test_modules_and_functions_stay_small(root: Path) -> None:
+    too_long = []
+    for path in sorted((root / "olmkit").rglob("*.py")):
+        text = path.read_text()
+        place = path.relative_to(root)
+        if (length := text.count("\n")) > _LINES_OF_A_MODULE:
+            too_long.append(f"{place}: {length} lines")
+        for node in ast.walk(ast.parse(text)):
+            if (
+                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                and (length := _lines_of_code(node)) > _LINES_OF_A_FUNCTION
+            ):
+                too_long.append(f"{place}:{node.lineno}: {node.name} has {length} lines")
+    assert too_long == [], "divide it by what it does; CONTRIBUTING.md has the limits"
+
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_describes_its_contents_and_its_limits(package: str, root: Path) -> None:
@@ -74,3 +93,12 @@ def test_every_path_in_the_map_exists(root: Path) -> None:
     for name in modules:
         parts = name.removeprefix("olmkit.").split(".")
         assert _exists(root, parts) or (root / name).exists(), name
+
+
+def _lines_of_code(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the lines from the signature to the end, without the docstring."""
+    first = function.body[0]
+    doc = 0
+    if ast.get_docstring(function) is not None:
+        doc = (first.end_lineno or first.lineno) - first.lineno + 1
+    return (function.end_lineno or function.lineno) - function.lineno + 1 - doc
