@@ -10,6 +10,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import replace
 
+from olmkit.base import names
 from olmkit.base.diagnostics import InputError, OlmkitError, RemoteError
 from olmkit.catalog import served
 from olmkit.catalog.model import Catalog
@@ -60,7 +61,8 @@ async def read_address(address: str) -> Catalog:
 
 def is_reachable(address: str) -> bool:
     """Return whether an address in the cluster can be valid on this machine."""
-    return ".svc:" not in address and not address.startswith(("127.", "localhost:", "[::1]"))
+    host = address.rpartition(":")[0].removeprefix("[").removesuffix("]")
+    return ".svc:" not in address and not names.is_loopback(host)
 
 
 class BundlePackages:

@@ -242,9 +242,8 @@ async def _choose_from_address(
     options: InstallOptions, catalog: SubscribedCatalog, address: str, access: Access
 ) -> InstallChoice:
     """Choose from the catalog at an address, if this machine can reach it like the cluster."""
-    inside = ".svc:" in address or address.startswith(("127.", "localhost:"))
     chosen = None
-    if address and not inside:
+    if address and offered.is_reachable(address):
         chosen = await cluster_bundle.choose_from_server(
             address, options.package, access, channel=options.channel, version=options.version
         )

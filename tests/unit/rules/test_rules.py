@@ -137,6 +137,52 @@ def test_a_property_without_a_value_is_only_an_error_if_olm_reads_it(
     assert [one.severity for one in found if one.rule == "MET060"] == [severity]
 
 
+@pytest.mark.parametrize(
+    ("rule", "messages"),
+    [
+        (
+            {"apiGroups": ["operators.coreos.com"], "resources": ["subscriptions"]},
+            [("the webhook has a rule for the API group of OLM (`operators.coreos.com`), which OLM "
+             "refuses")],
+        ),
+        (
+            {
+                "apiGroups": ["apps", "admissionregistration.k8s.io"],
+                "resources": ["*", "ValidatingWebhookConfiguration"],
+            },
+            [
+                ("the webhook has a rule for `*` of the API group `admissionregistration.k8s.io`, "
+                "which OLM refuses"),
+                ("the webhook has a rule for `ValidatingWebhookConfiguration` of the API group "
+                "`admissionregistration.k8s.io`, which OLM refuses"),
+            ],
+        ),
+        (
+            {
+                "apiGroups": ["admissionregistration.k8s.io"],
+                "resources": ["mutatingwebhookconfigurations/status"],
+            },
+            [("the API server never calls a webhook for `mutatingwebhookconfigurations/status` of "
+             "the API group `admissionregistration.k8s.io`, and OLM v1 refuses the rule")],
+        ),
+        ({"apiGroups": ["apps"], "resources": ["*"]}, []),
+    ],
+)  # fmt: skip
+def test_what_olm_does_not_let_webhooks_intercept(
+    rule: dict[str, Any], messages: list[str], findings_of: Judge
+) -> None:
+    webhook = {
+        "type": "ValidatingAdmissionWebhook",
+        "generateName": "a.kitchen.example.org",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "rules": [rule | {"apiVersions": ["v1"], "operations": ["CREATE"]}],
+    }
+    found = findings_of({"csv": {"spec.webhookdefinitions": [webhook]}})
+
+    assert [one.message for one in found if one.rule == "CSV072"] == messages
+
+
 def test_a_service_name_that_begins_with_a_digit_is_a_warning(findings_of: Judge) -> None:
     text = "apiVersion: v1\nkind: Service\nmetadata: {name: 1a}\nspec: {ports: [{port: 1}]}\n"
     found = findings_of({"files": {"manifests/a.yaml": text}})

@@ -12,6 +12,7 @@ import base64
 import binascii
 import json
 import re
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ import msgspec
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.edges.disk import read_file
 from olmkit.edges.programs import processes
+from olmkit.edges.programs.keeper import program as keeper
 
 _MAX_FILE = 4 * 1024 * 1024
 _MAX_HELPER_OUTPUT = 1024 * 1024
@@ -195,6 +197,9 @@ async def _run_helper(
     program = f"docker-credential-{helper}"
     if not _HELPER_NAME.fullmatch(helper):
         raise ConfigurationError("the name of a credential helper is not valid")
+    # It stays in the group of the terminal, where it may ask for a password; the mark finds its
+    # child processes.
+    mark = secrets.token_hex(8)
     try:
         process = await asyncio.create_subprocess_exec(
             program,
@@ -202,7 +207,7 @@ async def _run_helper(
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=dict(environment),
+            env=dict(environment) | {keeper.VARIABLE: mark},
         )
     except OSError:
         raise ConfigurationError(
@@ -226,6 +231,7 @@ async def _run_helper(
     finally:
         if process.returncode is None:
             process.kill()
+            keeper.kill(mark)
             await processes.wait_for_end(process)
     if process.returncode != 0:
         if b"credentials not found" in output:

@@ -13,6 +13,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
 from olmkit.edges.images.registries import credentials
 from olmkit.edges.images.registries.credentials import RegistryCredentials
+from tests.processes import wait_for_end
 
 
 def find(name: str, home: Path, authfile: str | None = None, **environment: str) -> Any:
@@ -167,6 +168,15 @@ def test_a_failing_helper_is_reported(
     with pytest.raises(error, match=message) as caught:
         find("quay.io/a", tmp_path, PATH=path)
     assert "hunter2" not in caught.value.message
+
+
+def test_a_helper_that_is_ended_leaves_no_process(tmp_path: Path) -> None:
+    script = 'sleep 600 & echo $! >"$HOME/child"; exec yes hunter2'
+    path = helper(tmp_path, "test", script)
+    write(tmp_path / ".docker/config.json", {"credsStore": "test"})
+    with pytest.raises(RemoteError, match="writes more than 1048576 bytes"):
+        find("quay.io/a", tmp_path, PATH=path)
+    wait_for_end(int((tmp_path / "child").read_text()))
 
 
 def test_the_name_of_a_helper_cannot_contain_a_path(tmp_path: Path) -> None:
