@@ -197,7 +197,7 @@ def rules(manifests: Iterable[Manifest], *, namespace: str = "") -> list[Rule]:
                 role=str(metadata.get("name") or ""),
             )
             for rule in manifest.get("rules") or ()
-            if rule.get("resources")
+            if isinstance(rule, dict) and rule.get("resources")
         ]
     return found
 

@@ -1,7 +1,8 @@
 """Run a program against an API server double with the CRDs and samples of a project.
 
 `python -m olmkit.testing.samples config COMMAND…` serves the CRDs of the folder `config` on
-loopback, creates the samples, and runs the command with a kubeconfig of that server. The server
+loopback, creates the samples, and runs the command with a kubeconfig of that server. Samples
+without a namespace are in the first one of `WATCH_NAMESPACE`, or in `default`. The server
 rejects requests that the bound roles in `config/rbac` do not grant. It runs no pods, and reports
 workloads as ready at once. At the end, it prints the objects that the program created. The exit
 code is that of the command; 2 if the CRDs or samples are not valid.
@@ -23,15 +24,15 @@ from aiohttp import web
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.edges import paths
-from olmkit.kube.api import AlreadyExists
+from olmkit.kube.api import AlreadyExists, NoSuchKind
 from olmkit.kube.objects import Manifest
-from olmkit.testing import installing, rbac
+from olmkit.runtime.client import Client
+from olmkit.testing import installing, project_roles, rbac
 from olmkit.testing.apiserver.kinds.built_in_kinds import BUILT_IN
 from olmkit.testing.apiserver.kinds.collection import Collection
 from olmkit.testing.apiserver.server import ApiServer
 from olmkit.testing.clients import client_for
 
-_NAMESPACE = "default"
 _USER = "operator"
 _OPENAPI = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _ROLLING = {"type": "RollingUpdate"}
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _run(config: Path, command: Sequence[str]) -> int:
-    server = _Server.of(BUILT_IN, crds=installing.crds(config))
+    server = _Server.of(BUILT_IN, crds=_crds(config))
     server.collects_garbage = True
     # Go's clients send no token without TLS.
     for token in (_USER, ""):
@@ -76,31 +77,23 @@ async def _run(config: Path, command: Sequence[str]) -> int:
         raise ConfigurationError(
             f"`{config / 'samples'}` has no samples", hint="`olmkit create api` writes them"
         )
-    server.put("namespaces", {"metadata": {"name": _NAMESPACE}})
+    namespace = (os.environ.get("WATCH_NAMESPACE") or "default").split(",")[0].strip()
+    groups = {one.resource.gvk.group for one in server.collections.values() if one.is_custom}
+    roles = project_roles.read(config / "rbac", groups)
+    for name in {namespace, roles.namespace or namespace, *map(_namespace_of, samples)} - {""}:
+        server.put("namespaces", {"metadata": {"name": name}})
     async with server.serving(), client_for(server) as client:
         for path, sample in samples:
-            try:
-                kind = await client.cluster.resource(sample["apiVersion"], str(sample.get("kind")))
-                if kind.namespaced:
-                    sample["metadata"].setdefault("namespace", _NAMESPACE)
-                await client.create(sample)
-            except AlreadyExists:
-                continue  # the same object in another version, which needs a conversion
-            except OlmkitError as error:
-                raise ConfigurationError(f"`{path}`: {error.message}", error.hint) from error
+            await _create(client, path, sample, namespace)
         before = {(plural, name) for plural, _, name in _listed(server)}
         server.accesses.clear()
-        granted = _granted(config / "rbac")
-        if granted:
-            server.denies = rbac.forbids(granted)
+        if roles.rules is not None:
+            server.denies = rbac.forbids(roles.rules)
         with paths.temporary_folder() as folder:
-            kubeconfig = str(_kubeconfig(folder, server.url))
-            code = await _end_of(command, os.environ | {"KUBECONFIG": kubeconfig})
-    # A mixed operator has the permissions of its charts and roles in a separate file.
-    roles = [config / "rbac" / name for name in ("watches_role.yaml", "role.yaml")]
-    role = next((one for one in roles if one.is_file()), config / "rbac")
-    for use in rbac.compare(server.accesses, granted).missing if granted else ():
-        print(f"`{role}` does not grant: {use}", file=sys.stderr)  # noqa: T201
+            file = _kubeconfig(folder, server.url, roles.namespace or namespace)
+            code = await _end_of(command, os.environ | {"KUBECONFIG": str(file)})
+    for line in roles.missing(server.accesses):
+        print(line, file=sys.stderr)  # noqa: T201
     created = [
         f"created {of_kind} {name}"
         for plural, of_kind, name in _listed(server)
@@ -108,6 +101,46 @@ async def _run(config: Path, command: Sequence[str]) -> int:
     ]
     print(*(created or ["created no objects"]), sep="\n")  # noqa: T201 - the result
     return code
+
+
+def _crds(config: Path) -> list[Manifest]:
+    """Return the CRDs; raise `ConfigurationError` for one without the fields of a kind."""
+    found = installing.crds(config)
+    for crd in found:
+        name = (crd.get("metadata") or {}).get("name")
+        spec = crd.get("spec") or {}
+        names, versions = spec.get("names") or {}, spec.get("versions")
+        for field, value in (
+            ("spec.group", spec.get("group")),
+            ("spec.names.kind", names.get("kind")),
+            ("spec.names.plural", names.get("plural")),
+            ("spec.versions", versions),
+            ("spec.versions[].name", all(one.get("name") for one in versions or ())),
+        ):
+            if not value:
+                raise ConfigurationError(
+                    f"the CustomResourceDefinition `{name}` has no `{field}`",
+                    hint="`olmkit generate` writes the CRDs of a project",
+                )
+    return found
+
+
+async def _create(client: Client, path: Path, sample: Manifest, namespace: str) -> None:
+    try:
+        kind = await client.cluster.resource(sample["apiVersion"], sample["kind"])
+        if kind.namespaced:
+            sample["metadata"].setdefault("namespace", namespace)
+        await client.create(sample)
+    except AlreadyExists:
+        return  # a namespace, or the same object in another version, which needs a conversion
+    except NoSuchKind as error:
+        raise ConfigurationError(
+            f"`{path}`: no CustomResourceDefinition of the project has the kind "
+            f"`{sample['kind']}` of `{sample['apiVersion']}`",
+            hint="correct the sample, or write the CustomResourceDefinition with `olmkit generate`",
+        ) from error
+    except OlmkitError as error:
+        raise ConfigurationError(f"`{path}`: {error.message}", error.hint) from error
 
 
 async def _no_schemas(_: web.Request) -> web.Response:
@@ -125,35 +158,38 @@ async def _end_of(command: Sequence[str], environment: Mapping[str, str]) -> int
 
 
 def _samples(folder: Path) -> Iterator[tuple[Path, Manifest]]:
-    """Yield the objects in the files of a folder, except its kustomization."""
+    """Yield the objects in the files of a folder, except its kustomization.
+
+    Raises `ConfigurationError` for an object without kind or name.
+    """
     for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+        if path.stem == "kustomization" or not path.is_file():
+            continue
         for document in documents.load_all(path.read_bytes(), str(path)):
-            value = document.value
-            if isinstance(value, dict) and "apiVersion" in value and "metadata" in value:
-                yield path, value
+            for sample in project_roles.objects(document.value):
+                _check_identity(path, sample)
+                yield path, sample
 
 
-def _granted(folder: Path) -> list[rbac.Rule]:
-    """Return the rules of the roles that a folder binds; empty without bindings."""
-    found = [
-        document.value
-        for path in sorted(folder.glob("*.yaml"))
-        for document in documents.load_all(path.read_bytes(), str(path))
-        if isinstance(document.value, dict)
-    ]
-    bound = {(one.get("roleRef") or {}).get("name") for one in found}
-    return [
-        # The namespace of a Role is a placeholder that the overlays replace.
-        rbac.Rule(
-            groups=rule.groups,
-            resources=rule.resources,
-            verbs=rule.verbs,
-            names=rule.names,
-            role=rule.role,
-        )
-        for rule in rbac.rules(found)
-        if rule.role in bound
-    ]
+def _check_identity(path: Path, sample: Manifest) -> None:
+    metadata = sample.get("metadata")
+    names = metadata if isinstance(metadata, dict) else {}
+    for field, value in (
+        ("apiVersion", sample.get("apiVersion")),
+        ("kind", sample.get("kind")),
+        ("metadata.name", names.get("name", names.get("generateName"))),
+        ("metadata.namespace", names.get("namespace", "default")),
+    ):
+        if not value:
+            raise ConfigurationError(f"`{path}`: the sample has no `{field}`")
+        if not isinstance(value, str):
+            raise ConfigurationError(
+                f"`{path}`: `{field}` is not a string", hint="write the value in quotes"
+            )
+
+
+def _namespace_of(sample: tuple[Path, Manifest]) -> str:
+    return str(sample[1]["metadata"].get("namespace", ""))
 
 
 def _listed(server: ApiServer) -> Iterator[tuple[str, str, str]]:
@@ -199,7 +235,7 @@ def _ready(plural: str, workload: Manifest, now: str) -> Mapping[str, Any]:
     }
 
 
-def _kubeconfig(folder: Path, url: str) -> Path:
+def _kubeconfig(folder: Path, url: str, namespace: str) -> Path:
     named = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -209,7 +245,7 @@ def _kubeconfig(folder: Path, url: str) -> Path:
         "contexts": [
             {
                 "name": "samples",
-                "context": {"cluster": "samples", "user": _USER, "namespace": _NAMESPACE},
+                "context": {"cluster": "samples", "user": _USER, "namespace": namespace},
             }
         ],
     }

@@ -51,7 +51,7 @@ def run(
     from olmkit.jobs.project.run import RunOptions
 
     if samples and (target.kubeconfig or target.context):
-        raise click.UsageError("`--samples` needs no `--kubeconfig` and no `--context`")
+        raise click.UsageError("`--samples` cannot be used with `--kubeconfig` or `--context`")
     options = RunOptions(
         project=app.project,
         kubeconfig=target.kubeconfig,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,8 +80,11 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
         metadata = manifest["metadata"] = {}
     if not isinstance(metadata, dict):
         raise refusals.bad_request("the metadata of the object is not a map")
+    for words in ("name", "generateName", "namespace"):
+        _check_texts(resource.gvk, words, [metadata.get(words)])
     for words in ("labels", "annotations"):
-        _check_texts(resource.gvk, words, metadata.get(words))
+        found = metadata.get(words)
+        _check_texts(resource.gvk, words, found.values() if isinstance(found, dict) else ())
     namespace, name = key
     if metadata.get("namespace") and resource.namespaced and metadata["namespace"] != namespace:
         raise refusals.bad_request(
@@ -164,14 +167,10 @@ def grace_of(
     return seconds if before is None else min(seconds, before)
 
 
-def _check_texts(gvk: GVK, field_name: str, found: Any) -> None:
-    """Check that labels and annotations map strings to strings; null removes the key."""
+def _check_texts(gvk: GVK, field_name: str, found: Iterable[Any]) -> None:
+    """Check that values of a field are strings; null removes the key."""
     odd = next(
-        (
-            one
-            for one in (found.values() if isinstance(found, dict) else [])
-            if not isinstance(one, str | None)
-        ),
+        (one for one in found if not isinstance(one, str | None)),
         None,
     )
     if odd is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -141,6 +142,10 @@ def test_without_bindings_everything_is_granted(
         (SAMPLE.replace("size: 2", "size: big"), "spec.size: Invalid value"),
         (SAMPLE.replace("Toy", "Tyo"), "Tyo"),
         ("", "has no samples"),
+        (SAMPLE.replace("{name: bear}", ""), "the sample has no `metadata.name`"),
+        (SAMPLE.replace("kind: Toy", ""), "the sample has no `kind`"),
+        (SAMPLE.replace("bear", "5"), "`metadata.name` is not a string"),
+        (SAMPLE.replace("bear", "bear, labels: {a: 1}"), "cannot unmarshal number"),
     ],
 )
 def test_samples_that_the_server_rejects_are_named(
@@ -151,3 +156,50 @@ def test_samples_that_the_server_rejects_are_named(
     out, err = capfd.readouterr()
     assert words in err
     assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("crd", "words"),
+    [
+        (CRD.split("spec:")[0], "`toys.example.com` has no `spec.group`"),
+        (CRD.split("  versions:")[0], "`toys.example.com` has no `spec.versions`"),
+        (CRD.replace("  - name: v1", "  - storage: true"), "has no `spec.versions[].name`"),
+    ],
+)
+def test_a_definition_without_the_fields_of_a_kind_is_an_error(
+    config: Path, crd: str, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (config / "crd/bases/toys.yaml").write_text(crd)
+    assert samples.main([str(config), sys.executable, "-c", PROGRAM]) == 2
+    assert words in capfd.readouterr().err
+
+
+NAMESPACES = """\
+import json, os, urllib.request
+config = json.load(open(os.environ["KUBECONFIG"]))
+url = config["clusters"][0]["cluster"]["server"] + "/apis/example.com/v1/toys"
+with urllib.request.urlopen(url) as answer:
+    found = [one["metadata"] for one in json.load(answer)["items"]]
+print(config["contexts"][0]["context"]["namespace"])
+print(*sorted(one["namespace"] + "/" + one["name"] for one in found))
+"""
+
+
+def test_samples_are_in_their_namespace_or_in_the_watched_one(
+    config: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WATCH_NAMESPACE", "staging,other")
+    # A list, an object whose namespace is in a later file, and entries that are not files.
+    duck = {"apiVersion": "example.com/v1", "kind": "Toy", "metadata": {"name": "duck"}}
+    listed = {"apiVersion": "v1", "kind": "List", "items": [duck]}
+    (config / "samples/duck.yaml").write_text(json.dumps(listed))
+    (config / "samples/fox.yaml").write_text(SAMPLE.replace("bear", "fox, namespace: woods"))
+    (config / "samples/woods.yaml").write_text(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: woods}\n"
+    )
+    (config / "samples/folder.yaml").mkdir()
+    (config / "samples/link.yaml").symlink_to("nowhere")
+    assert samples.main([str(config), sys.executable, "-c", NAMESPACES]) == 0
+    context, toys, _ = capfd.readouterr().out.splitlines()
+    assert context == "staging"
+    assert toys == "staging/bear staging/duck woods/fox"
