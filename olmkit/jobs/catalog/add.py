@@ -14,7 +14,8 @@ from typing import Final
 
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Severity
 from olmkit.base.tree import Changes, Tree, diff
-from olmkit.base.versions import Version
+from olmkit.base.versions import InvalidVersionError, Version
+from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.changes import addition
 from olmkit.catalog.changes.addition import NewEntry, Placement
@@ -80,12 +81,21 @@ async def add_all(
                 f"the location of the image of `{read.source.name}` is not known",
                 hint="pass `--image registry/name:v{version}`",
             )
+    if len(found) > 1:
+        found.sort(key=_order)
+        _check_names(found)
     root, tree, file = _open(catalog)
     present, done = tree, []
-    for read in sorted(found, key=_order) if len(found) > 1 else found:
+    reported: set[tuple[str, str, str]] = set()
+    for read in found:
         warnings: list[Diagnostic] = []
         if tree:
-            warnings = _check_before(str(catalog), tree, read.source.package, str(root))
+            warnings = [
+                one
+                for one in _check_before(str(catalog), tree, read.source.package, str(root))
+                if (one.rule, one.subject, one.message) not in reported
+            ]
+            reported |= {(one.rule, one.subject, one.message) for one in warnings}
         made = addition.add(tree, read.source, read.rendered, placement, file=file)
         _check(str(catalog), made.tree, read.source.package)
         changes = (one._replace(path=str(root / one.path)) for one in diff(made.tree, tree))
@@ -105,7 +115,25 @@ async def add_all(
 
 
 def _order(read: BundleRead) -> tuple[str, Version]:
-    return read.source.package, Version.parse(read.source.version or "0.0.0")
+    try:
+        return read.source.package, Version.parse(read.source.version or "0.0.0")
+    except InvalidVersionError as error:
+        raise InputError(
+            f"`{read.source.name}` has no version that can be compared: {error.message}",
+            hint="correct `spec.version` of its ClusterServiceVersion",
+        ) from None
+
+
+def _check_names(found: Sequence[BundleRead]) -> None:
+    """Raise `InputError` for two different bundles of the same name."""
+    seen: dict[tuple[str, str], Blob] = {}
+    for read in found:
+        blob = read.rendered.blob()
+        if seen.setdefault((blob.package, blob.name), blob) != blob:
+            raise InputError(
+                f"two different bundles have the name `{blob.name}`",
+                hint="pass one of them, or give the other one another version",
+            )
 
 
 def _open(catalog: Path) -> tuple[Path, Tree, str]:

@@ -32,9 +32,13 @@ async def test_metadata_that_violates_its_rules_is_invalid(
     assert f"metadata.{key}" in answer.body["details"]["causes"][0]["field"]
 
 
-async def test_labels_must_be_strings(world: World) -> None:
-    manifest = world.manifest("widgets", "w", metadata={"labels": {"a": 1}})
-    answer = await world.ask("POST", world.path("widgets"), manifest)
+@pytest.mark.parametrize("metadata", [{"labels": {"a": 1}}, {"name": 5}, {"generateName": True}])
+@pytest.mark.parametrize("plural", ["configmaps", "widgets"])
+async def test_names_and_labels_must_be_strings(
+    world: World, plural: str, metadata: dict[str, object]
+) -> None:
+    manifest = world.manifest(plural, "w", metadata=metadata)
+    answer = await world.ask("POST", world.path(plural), manifest)
     assert answer.status == 400
 
 

@@ -92,6 +92,26 @@ def test_one_bundle_that_cannot_be_added_leaves_the_catalog_as_it_was(tmp_path: 
     assert catalog.read_bytes() == before
 
 
+def test_two_bundles_of_one_name_are_refused_if_they_differ(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog"
+    folders = [str(bundle(tmp_path / name)) for name in ("a", "b")]
+    overwriting = AddOptions(image=IMAGE, placement=Placement(overwrite=True))
+
+    same = asyncio.run(catalog_add.add_all(tmp_path / "same", folders, overwriting))
+    assert [len(one.changes) for one in same] == [1, 0]
+    csv = tmp_path / "b/manifests/csv.yaml"
+    csv.write_text(csv.read_text().replace("spec: {", "spec: {displayName: Cog, "))
+    with pytest.raises(InputError, match=r"two different bundles have the name `cog\.v1\.0\.0`"):
+        asyncio.run(catalog_add.add_all(catalog, folders, overwriting))
+    assert not catalog.exists()
+
+
+def test_a_version_that_cannot_be_compared_names_its_bundle(tmp_path: Path) -> None:
+    folders = [str(bundle(tmp_path / "a")), str(bundle(tmp_path / "b", "abc"))]
+    with pytest.raises(InputError, match=r"`cog\.vabc` has no version that can be compared"):
+        asyncio.run(catalog_add.add_all(tmp_path / "c", folders, AddOptions(image=IMAGE)))
+
+
 def test_a_dry_run_reports_what_would_be_written(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog"
 
@@ -143,6 +163,9 @@ def test_errors_of_other_packages_are_warnings(tmp_path: Path) -> None:
 
     (warning,) = added.diagnostics
     assert (warning.rule, warning.severity) == ("FBC014", Severity.WARNING)
+    folders = [str(bundle(tmp_path / name, f"1.{name}.0")) for name in "12"]
+    several = asyncio.run(catalog_add.add_all(catalog, folders, AddOptions(image=IMAGE)))
+    assert [len(one.diagnostics) for one in several] == [1, 0]
     assert "cog.v1.0.0" in catalog.read_text()
 
 
