@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,11 +80,7 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
         metadata = manifest["metadata"] = {}
     if not isinstance(metadata, dict):
         raise refusals.bad_request("the metadata of the object is not a map")
-    for words in ("name", "generateName", "namespace"):
-        _check_texts(resource.gvk, words, [metadata.get(words)])
-    for words in ("labels", "annotations"):
-        found = metadata.get(words)
-        _check_texts(resource.gvk, words, found.values() if isinstance(found, dict) else ())
+    _check_texts(collection, metadata)
     namespace, name = key
     if metadata.get("namespace") and resource.namespaced and metadata["namespace"] != namespace:
         raise refusals.bad_request(
@@ -167,26 +163,39 @@ def grace_of(
     return seconds if before is None else min(seconds, before)
 
 
-def _check_texts(gvk: GVK, field_name: str, found: Iterable[Any]) -> None:
-    """Check that values of a field are strings; null removes the key."""
-    odd = next(
-        (one for one in found if not isinstance(one, str | None)),
-        None,
-    )
-    if odd is not None:
-        match odd:
-            case bool():
-                noun = "bool"
-            case dict():
-                noun = "object"
-            case list():
-                noun = "array"
-            case _:
-                noun = "number"
-        raise refusals.bad_request(
-            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: json: '
-            f"cannot unmarshal {noun} into Go struct field ObjectMeta.{field_name} of type string"
-        )
+def _check_texts(collection: Collection, metadata: Mapping[str, Any]) -> None:
+    """Check the types of names, labels and annotations; null removes a key."""
+    for name in ("name", "generateName", "namespace", "labels", "annotations"):
+        found = metadata.get(name)
+        is_map = name in ("labels", "annotations")
+        if is_map and isinstance(found, dict):
+            odd = next((one for one in found.values() if not isinstance(one, str | None)), None)
+            is_map = False
+        else:
+            odd = None if not is_map and isinstance(found, str) else found
+        if odd is not None:
+            gvk = collection.resource.gvk
+            field_name = name if collection.is_custom else f"metadata.{name}"
+            raise refusals.bad_request(
+                f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: json: '
+                f"cannot unmarshal {_noun(odd)} into Go struct field ObjectMeta.{field_name} of "
+                f"type {'map[string]string' if is_map else 'string'}"
+            )
+
+
+def _noun(value: Any) -> str:
+    """Return Go's word for the type of a JSON value."""
+    match value:
+        case bool():
+            return "bool"
+        case str():
+            return "string"
+        case dict():
+            return "object"
+        case list():
+            return "array"
+        case _:
+            return "number"
 
 
 def created(collection: Collection, manifest: Manifest, manner: Manner) -> Manifest:

@@ -32,14 +32,36 @@ async def test_metadata_that_violates_its_rules_is_invalid(
     assert f"metadata.{key}" in answer.body["details"]["causes"][0]["field"]
 
 
-@pytest.mark.parametrize("metadata", [{"labels": {"a": 1}}, {"name": 5}, {"generateName": True}])
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        ({"labels": {"a": 1}}, "number into Go struct field ObjectMeta.labels of type string"),
+        (
+            {"labels": ["a"]},
+            "array into Go struct field ObjectMeta.labels of type map[string]string",
+        ),
+        (
+            {"labels": "a"},
+            "string into Go struct field ObjectMeta.labels of type map[string]string",
+        ),
+        ({"name": 5}, "number into Go struct field ObjectMeta.name of type string"),
+        ({"name": {"a": 1}}, "object into Go struct field ObjectMeta.name of type string"),
+        (
+            {"generateName": True},
+            "bool into Go struct field ObjectMeta.generateName of type string",
+        ),
+    ],
+)
 @pytest.mark.parametrize("plural", ["configmaps", "widgets"])
 async def test_names_and_labels_must_be_strings(
-    world: World, plural: str, metadata: dict[str, object]
+    world: World, plural: str, metadata: dict[str, object], words: str
 ) -> None:
     manifest = world.manifest(plural, "w", metadata=metadata)
     answer = await world.ask("POST", world.path(plural), manifest)
     assert answer.status == 400
+    if plural == "configmaps":
+        words = words.replace("ObjectMeta.", "ObjectMeta.metadata.")
+    assert f"json: cannot unmarshal {words}" in answer.body["message"]
 
 
 async def test_an_exact_version_shows_the_past(world: World) -> None:
