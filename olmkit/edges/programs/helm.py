@@ -1,8 +1,9 @@
 """Run the helm program, versions 3 and 4: one process for each action on a release.
 
-Values are passed in a file that only this user can read, never on the command line. A process that
-takes too long, or whose caller is cancelled, gets SIGTERM, so that Helm writes the state of the
-release, and SIGKILL after some seconds. It has its own session, so its children end with it.
+Values are passed in a file that only this user can read. Whole numbers are also passed on the
+command line, since helm reads each number of a file as a float. A process that takes too long, or
+whose caller is cancelled, gets SIGTERM, so that Helm writes the state of the release, and SIGKILL
+after some seconds. It has its own session, so its children end with it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.edges import disk, paths
 from olmkit.edges.network import urls
+from olmkit.edges.programs import number_flags
 from olmkit.edges.programs.keeper import marks
 
 _CHUNK = 64 * 1024
@@ -187,6 +189,7 @@ class Helm:
                 words = (error.strerror or str(error)).lower()
                 raise HelmError(f"cannot write the file of values: {words}") from error
             flags = ["-f", str(file)]
+            flags += number_flags.number_flags(inputs.values)
             for key, value in inputs.overrides.items():
                 flags += ["--set-string", f"{key}={value}"]
             if inputs.label:

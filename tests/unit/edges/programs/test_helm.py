@@ -35,7 +35,11 @@ def inputs(folder: Path) -> Inputs:
     (folder / "Chart.yaml").write_text("name: c\n")
     chart = helm.chart(folder)
     return Inputs(
-        chart=chart, values={"a": "s3cret"}, overrides={"b.c": "d"}, label_name="l", label="x"
+        chart=chart,
+        values={"a": "s3cret", "n": 1000000},
+        overrides={"b.c": "d"},
+        label_name="l",
+        label="x",
     )
 
 
@@ -51,9 +55,9 @@ def test_values_are_passed_in_a_private_file(tmp_path: Path) -> None:
     # The driver in the environment does not reach helm: releases are in Secrets.
     words, mode, values = log.read_text().splitlines()
     assert words.startswith(f"install one {chart} -n ns -f ")
-    assert words.endswith("--set-string b.c=d --labels l=x")
+    assert words.endswith("--set n=1000000 --set-string b.c=d --labels l=x")
     assert "s3cret" not in words
-    assert (mode, values) == ("600", '{"a": "s3cret"}')
+    assert (mode, values) == ("600", '{"a": "s3cret", "n": 1000000}')
 
 
 def test_flags_follow_the_version_and_how_the_release_was_applied(tmp_path: Path) -> None:
