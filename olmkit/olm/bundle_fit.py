@@ -317,7 +317,8 @@ def _check_kinds(
         missing = missing_apis.explain(GVK.parse(version, name))
         yield BundleRefusal(
             missing.cause,
-            f"the bundle holds the {name} {_first_of(names, ', ')} of `{version}`, {missing.why}",
+            f"the bundle contains the {name} {_first_of(names, ', ')} of `{version}`, "
+            f"{missing.why}",
             missing.hint,
         )
 

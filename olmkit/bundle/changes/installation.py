@@ -87,8 +87,8 @@ def _apis(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
             level=ChangeLevel.BLOCKS if had_none else ChangeLevel.WARNS,
             olm=(V1,) if had_none else (V0,),
             subject=one.name,
-            hint="OLM v1 resolves no dependencies and refuses the bundle; OLM v0 upgrades only "
-            "where a catalog has an operator that provides it",
+            hint="OLM v1 does not resolve dependencies and refuses the bundle; OLM v0 upgrades "
+            "only where a catalog has an operator that provides it",
         )
 
 

@@ -86,8 +86,8 @@ def _explain_invalid_object(found: re.Match[str], namespace: str) -> tuple[str, 
                 "a Service of the cluster has"
             ),
             (
-                "drop `nodePort` from the bundle, or delete the Service that has it: `kubectl get "
-                "services -A`"
+                "remove `nodePort` from the bundle, or delete the Service that has it: `kubectl "
+                "get services -A`"
             ),
         )
     if any(part in why for part in _FIXED):

@@ -285,7 +285,7 @@ def explain_succeeded_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | 
             place = f"-n {snapshot.namespace}"
             return Diagnosis(
                 cause="webhook-away",
-                message=f"no pod answers behind the Service `{service}` of the webhooks {names}",
+                message=f"the Service `{service}` of the webhooks {names} has no ready pod",
                 hint="compare the Service's selector with the labels of the pods: "
                 f"`kubectl get service {place} {service} -o wide` and "
                 f"`kubectl get pods {place} --show-labels`",

@@ -14,7 +14,7 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
-UNSEEN = "if it stays so, check that OLM runs: `olmkit olm status`"
+UNSEEN = "if it lasts, check that OLM runs: `olmkit olm status`"
 """What to do about an object that OLM has not processed."""
 
 

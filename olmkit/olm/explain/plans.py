@@ -130,8 +130,8 @@ def _explain_missing_api(message: str, said: str, readiness: Readiness) -> Diagn
     missing = missing_apis.explain(GVK.parse(found["version"], found["kind"]))
     return Diagnosis(
         cause=missing.cause,
-        message=f"the bundle holds the {found['kind']} `{found['name']}` of `{found['version']}`, "
-        f"{missing.why}",
+        message=f"the bundle contains the {found['kind']} `{found['name']}` of "
+        f"`{found['version']}`, {missing.why}",
         hint=missing.hint,
         readiness=Readiness.BLOCKED if missing.is_final else readiness,
     )

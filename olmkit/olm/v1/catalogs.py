@@ -32,7 +32,7 @@ def explain_catalog(catalog: Manifest) -> Diagnosis | None:
     if is_disabled(catalog):
         return Diagnosis(
             cause="catalog-switched-off",
-            message=f"the catalog `{name}` is switched off",
+            message=f"the catalog `{name}` is disabled",
             hint=f"set `spec.availabilityMode` of ClusterCatalog `{name}` to `Available`",
             links=(link,),
             readiness=Readiness.BLOCKED,
@@ -162,9 +162,7 @@ def enable_command(off: Sequence[Manifest]) -> str:
     """Return a hint that unavailable catalogs may have what the others do not offer."""
     names = ", ".join(f"`{objects.name(one)}`" for one in off)
     if len(off) == 1:
-        return (
-            f"the catalog {names} is switched off; set its `spec.availabilityMode` to `Available`"
-        )
+        return f"the catalog {names} is disabled; set its `spec.availabilityMode` to `Available`"
     return f"catalogs are switched off: {names}; set `spec.availabilityMode` of one to `Available`"
 
 

@@ -35,5 +35,5 @@ def check(old: Manifest, new: Manifest, *, enforced: bool = True) -> tuple[str, 
     raise InputError(
         f"OLM v1 refuses the new CustomResourceDefinition `{name}`: {listed}",
         hint="release a bundle with a compatible CRD; "
-        "`spec.install.preflight.crdUpgradeSafety.enforcement: None` turns the check off",
+        "`spec.install.preflight.crdUpgradeSafety.enforcement: None` disables the check",
     )

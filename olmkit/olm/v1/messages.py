@@ -187,7 +187,7 @@ def _offer_hint(failure: Failure, read: Sequence[Manifest], *, is_of_version: bo
     if is_of_version:
         return (
             "correct version and channels, or add a catalog that has it; `olmkit catalog list "
-            f"bundles {place} {failure.package}` prints the versions that there are"
+            f"bundles {place} {failure.package}` prints the available versions"
         )
     return (
         "correct `spec.source.catalog.packageName`, or add a catalog that has it; `olmkit catalog "
@@ -201,7 +201,7 @@ def _path_hint(failure: Failure, read: Iterable[Manifest], before: str) -> str:
         return "compare the requested version and channels with the upgrade edges of the catalogs"
     return (
         f"`olmkit catalog path clustercatalog:{names[0]} {failure.package} --from {before} "
-        "--olm v1` shows the upgrades that there are"
+        "--olm v1` shows the available upgrades"
     )
 
 
@@ -221,7 +221,7 @@ def _explain_dependency(_: Failure, part: Part) -> Diagnosis:
     return Diagnosis(
         cause="dependencies-not-supported",
         message=f"`{part['bundle']}` needs other operators (`{part['type']}`), and OLM v1 "
-        "resolves no dependencies",
+        "does not resolve dependencies",
         hint="install it with OLM v0",
         readiness=Readiness.BLOCKED,
     )
@@ -285,7 +285,7 @@ def _explain_crd(failure: Failure, part: Part) -> Diagnosis:
         hint=_add_rollback_hint(
             failure,
             "publish a version that only adds optional fields; "
-            "`spec.install.preflight.crdUpgradeSafety.enforcement: None` turns the check off",
+            "`spec.install.preflight.crdUpgradeSafety.enforcement: None` disables the check",
         ),
         details=breaks if len(breaks) > 1 else (),
         readiness=Readiness.BLOCKED,

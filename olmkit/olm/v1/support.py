@@ -42,7 +42,7 @@ def check(preview: Preview, release: Version | None = None) -> tuple[str, ...]:
     if preview.requires:
         raise InputError(
             f"`{csv}` needs the APIs of other operators ({', '.join(preview.requires)}), "
-            "and OLM v1 resolves no dependencies",
+            "and OLM v1 does not resolve dependencies",
             hint=_V0,
         )
     _check_manifests(preview)

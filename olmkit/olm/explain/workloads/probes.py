@@ -101,7 +101,7 @@ def explain_answer(pod: Manifest, container: str, kind: str, answer: str) -> str
     probe = mapping(spec.get(f"{kind}Probe"))
     status = _STATUS.search(answer)
     if status is not None:
-        return f"the answer has the status {status['code']}"
+        return f"the response has status {status['code']}"
     if "connection refused" in answer:
         return "nothing listens on that port"
     if "server gave HTTP response to HTTPS client" in answer:

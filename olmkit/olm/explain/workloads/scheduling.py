@@ -136,8 +136,8 @@ def _claims(pod: Manifest, rest: str) -> Reason | None:
         return Reason(
             f"PersistentVolumeClaim `{name}` of volume {volumes or 'of the pod'} does not exist "
             f"in namespace `{namespace}`",
-            f"create PersistentVolumeClaim `{name}` in namespace `{namespace}`; OLM creates none "
-            "from a bundle",
+            f"create PersistentVolumeClaim `{name}` in namespace `{namespace}`; OLM does not "
+            "create it from a bundle",
         )
     if "unbound immediate PersistentVolumeClaims" in rest:
         names = [name for _, name in _claim_names(pod)] or ["NAME"]

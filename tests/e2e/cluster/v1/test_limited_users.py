@@ -152,7 +152,7 @@ def test_a_pin_is_not_written_if_the_catalog_cannot_be_read(
     off = catalog_of_image(name, image)
     off["spec"]["availabilityMode"] = "Unavailable"
     cluster.apply(json.dumps(off))
-    refused(f"the catalog `{name}` is switched off")
+    refused(f"the catalog `{name}` is disabled")
 
     run_olmkit.tell("Not served: its image does not exist")
     cluster.kubectl("delete", "clustercatalog", name)

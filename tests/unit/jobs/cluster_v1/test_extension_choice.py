@@ -192,7 +192,7 @@ def test_unknown_facts_about_an_upgrade_are_reported_with_the_reason(
         (extension("away"), (), "the catalog `away` is not served yet"),
         (extension(""), (), "the cluster has no ClusterCatalog"),
         (extension("", selector={"matchLabels": {"a": "b"}}), ("shelf",), "no ClusterCatalog"),
-        (extension("off"), (shelf("off", availabilityMode="Unavailable"),), "is switched off"),
+        (extension("off"), (shelf("off", availabilityMode="Unavailable"),), "is disabled"),
         (extension("bad"), (shelf("bad", trouble="manifest unknown"),), "manifest unknown"),
         (extension(""), ("shelf", shelf("bad", trouble="no host")), "OLM v1 reads every catalog"),
     ],
@@ -232,7 +232,7 @@ def test_disabled_catalogs_are_named_if_the_others_offer_nothing() -> None:
         ):
             with pytest.raises(InputError) as refused:
                 await question
-            assert refused.value.hint.startswith("the catalog `off` is switched off; set its")
+            assert refused.value.hint.startswith("the catalog `off` is disabled; set its")
 
     run(scenario, "shelf", off)
 

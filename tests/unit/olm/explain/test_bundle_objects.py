@@ -20,7 +20,7 @@ from olmkit.olm.explain.workloads.templates import TemplatePlace
          "`kubectl delete priorityclass.scheduling.k8s.io low`"),
         (('error updating service: web: Service "web" is invalid: spec.ports[0].nodePort: Invalid '
          "value: 30999: provided port is already allocated"), "requests the node port 30999",
-         "drop `nodePort`"),
+         "remove `nodePort`"),
         (('error creating unstructured object a: PodDisruptionBudget.policy "a" is invalid: '
          "spec: Invalid value: 1"), "refuses PodDisruptionBudget `a` of the bundle: spec: Invalid",
          "publish it as a new version"),

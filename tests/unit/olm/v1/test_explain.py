@@ -372,7 +372,7 @@ def test_disabled_catalogs_are_named() -> None:
     assert explained(extension("Retrying", nothing), off).cause == "catalog-switched-off"
     for message, cause in ((nothing, "no-such-package"), (before, "no-way")):
         found = explained(extension("Retrying", message), off, well)
-        assert (found.cause, "the catalog `off` is switched off" in found.hint) == (cause, True)
+        assert (found.cause, "the catalog `off` is disabled" in found.hint) == (cause, True)
     named = {"matchLabels": {"olm.operatorframework.io/metadata.name": "other"}}
     found = explained(extension("Retrying", nothing, selector=named), off, well)
     assert "switched off" not in found.hint

@@ -24,7 +24,7 @@ def preview(**fields: Any) -> Preview:
     [
         ({"modes": ("OwnNamespace",)}, "only bundles that support `AllNamespaces`"),
         ({"modes": ()}, "supports none"),
-        ({"requires": ("dbs.example.com",)}, "resolves no dependencies"),
+        ({"requires": ("dbs.example.com",)}, "does not resolve dependencies"),
         ({"webhooks": ("a b",)}, "release 1.2.0 of OLM v1 does not install them"),
         ({"manifests": ({"kind": "Prometheus"},)}, "kind `Prometheus`"),
         (

@@ -224,7 +224,7 @@ def test_a_container_that_a_probe_ends_has_the_probe_as_cause(kind: str, code: i
     assert (
         f"because its {kind} probe fails: `GET /healthz` on port 8081 (`probes`)" in found.message
     )
-    assert "the answer has the status 500" in found.message
+    assert "the response has status 500" in found.message
 
 
 def test_a_later_crash_is_not_attributed_to_an_earlier_probe() -> None:

@@ -40,10 +40,10 @@ def test_a_probe_is_described(probe: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("probe", "answer", "said", "hint"),
     [
-        (GET, "HTTP probe failed with statuscode: 404", "the answer has the status 404",
+        (GET, "HTTP probe failed with statuscode: 404", "the response has status 404",
          "serve that path, or correct `readinessProbe` of container `manager`"),
-        (GET, "HTTP probe failed with statuscode: 401", "the status 401", "without a login"),
-        (GET, "HTTP probe failed with statuscode: 500", "the status 500",
+        (GET, "HTTP probe failed with statuscode: 401", "status 401", "without a login"),
+        (GET, "HTTP probe failed with statuscode: 500", "status 500",
          "fix what makes the probe fail"),
         (GET, 'Get "http://10.0.0.1/": dial tcp 10.0.0.1:8081: connect: connection refused',
          "nothing listens on that port", "on all addresses"),
