@@ -15,17 +15,10 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, Final
 
-from olmkit.base.diagnostics import ConfigurationError
-from olmkit.base.go import floats
+from yaml._yaml import CParser
+from yaml.error import YAMLError
 
-try:
-    from yaml._yaml import CParser
-    from yaml.error import YAMLError
-except ModuleNotFoundError as error:  # an operator in a pod reads no YAML
-    raise ConfigurationError(
-        "reading YAML needs the package PyYAML",
-        hint='install it: `pip install "olmkit-runtime[yaml]"`',
-    ) from error
+from olmkit.base.go import floats
 
 yamlrocks: ModuleType | None
 try:

@@ -312,6 +312,6 @@ def test_an_ansible_project_runs_on_its_samples_without_a_cluster(tmp_path: Path
             assert code == 1
             assert "Toy default/bear:\n  error: Assertion failed" in text
             code, text = await said("--context", "here")
-            assert (code, "`--samples` needs no" in text) == (2, True)
+            assert (code, "`--samples` cannot be used" in text) == (2, True)
 
     asyncio.run(scenario())
