@@ -204,6 +204,7 @@ def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
             yield SchemaProblem(SchemaFault.EMPTY, (*keys, high), words)
 
 
+_INT64 = range(-(2**63), 2**63)
 _RANGES: Mapping[tuple[str, str], tuple[float, float]] = {
     ("integer", "int32"): (-(2**31), 2**31 - 1),
     ("number", "float"): (-3.4028234663852886e38, 3.4028234663852886e38),
@@ -224,7 +225,8 @@ def _unfit_bounds(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
         if not isinstance(bound, int | float) or isinstance(bound, bool):
             continue
         if kind == "integer" and not _is_int64(bound):
-            words = f"`{key}` {bound} is not a whole number of 64 bits"
+            rounded = " after rounding" if isinstance(bound, int) and bound in _INT64 else ""
+            words = f"`{key}` {bound} is not a whole number of 64 bits{rounded}"
             yield SchemaProblem(SchemaFault.BOUND, (*at, key), words)
         elif given is not None and not given[0] <= bound <= given[1]:
             words = f"`{key}` {bound} is not a number of `format: {format_}`"
@@ -232,10 +234,14 @@ def _unfit_bounds(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
 
 
 def _is_int64(bound: float) -> bool:
+    """Return whether the API server reads the bound back as an integer of 64 bits.
+
+    It prints the float with as few digits as possible, and -2^63 as -9223372036854776000.
+    """
     if not -(2**63) <= bound < 2**63:
         return False
     number = float(bound)
-    return number.is_integer() and number < 2**63
+    return number.is_integer() and abs(number) < 2**63
 
 
 def _is_number(value: Any) -> bool:
