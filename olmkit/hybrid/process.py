@@ -110,6 +110,8 @@ def main(
         except OlmkitError as error:
             _tell(error)
             return 3
+        except KeyboardInterrupt:
+            return process.INTERRUPTED
 
         operator = _operator(program, described.add_controllers)
         if program.around is None:

@@ -46,6 +46,7 @@ from olmkit.runtime.work.controller import Controller
 _LOG = logging.getLogger(__name__)
 
 _NESTING = 11_000
+INTERRUPTED = 130  # the exit code of shells for SIGINT
 _LAST_SECONDS = 2.0  # seconds after the manager has ended
 
 AddControllers = Callable[[Manager, Flags, Mapping[str, str]], None]
@@ -108,6 +109,8 @@ def main(
         asyncio.run(whole())
     except OlmkitError:
         return 1
+    except KeyboardInterrupt:  # while it starts, before the manager handles signals
+        return INTERRUPTED
     finally:
         last.cancel()
     return 0

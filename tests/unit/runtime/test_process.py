@@ -193,6 +193,15 @@ def test_a_process_without_a_reachable_cluster_reports_why_and_ends_with_1(
     assert "missing" in caplog.text
 
 
+def test_an_interrupt_during_the_start_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(5)
+
+    monkeypatch.setattr(process, "run", interrupted)
+    assert process.main(OPERATOR, [], {}) == 130
+
+
 HANGING = """
 import asyncio, sys, time
 from olmkit.kube.objects import GVK
