@@ -90,15 +90,18 @@ def add(
         _entry(source, package, name, placement) for name in _channels(source, placement)
     )
     new: list[Blob] = []
-    if package is None:
-        default_channel = source.default_channel or entries[0].channel
-        new.append(package_blob(source, source.package, default_channel))
     changed: dict[int, Blob] = {}
+    default_channel = source.default_channel or entries[0].channel
+    if package is None:
+        new.append(package_blob(source, source.package, default_channel))
+    elif not package.default_channel and not package.channels:
+        at, old = _find(blobs, wire.PACKAGE, "", bundle.package)
+        changed[at] = _with_default_channel(old, default_channel)
     for entry in entries:
         if _present(package, entry.channel, entry.name) == entry:
             continue
         if package and entry.channel in package.channels:
-            at, old = _channel(blobs, bundle.package, entry.channel)
+            at, old = _find(blobs, wire.CHANNEL, bundle.package, entry.channel)
             changed[at] = _with_entry(old, entry)
         else:
             new.append(_new_channel(bundle.package, entry))
@@ -254,12 +257,19 @@ def _new_channel(package: str, entry: NewEntry) -> Blob:
     )
 
 
-def _channel(blobs: Sequence[Blob], package: str, name: str) -> tuple[int, Blob]:
+def _find(blobs: Sequence[Blob], schema: str, package: str, name: str) -> tuple[int, Blob]:
     return next(
         (at, blob)
         for at, blob in enumerate(blobs)
-        if (blob.schema, blob.package, blob.name) == (wire.CHANNEL, package, name)
+        if (blob.schema, blob.package, blob.name) == (schema, package, name)
     )
+
+
+def _with_default_channel(package: Blob, name: str) -> Blob:
+    value = package.value
+    key = next((key for key in value if key.casefold() == "defaultchannel"), "defaultChannel")
+    value[key] = name
+    return Blob.of(value)
 
 
 def _with_entry(channel: Blob, entry: NewEntry) -> Blob:

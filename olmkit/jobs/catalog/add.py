@@ -150,8 +150,10 @@ def _open(catalog: Path) -> tuple[Path, Tree, str]:
     return catalog.parent, Tree({name: data}), name
 
 
-# A new package has a default channel and no channel yet.
-_HEALED: Final = frozenset({"FBC014"})
+# A new package has no channel yet, and perhaps no default channel.
+_HEALED: Final = frozenset({"FBC013", "FBC014", "FBC015"})
+# A channel or a bundle whose package has no blob; it is in the message.
+_WITHOUT_PACKAGE: Final = frozenset({"FBC020", "FBC031"})
 
 
 def _check_before(shown: str, tree: Tree, package: str, folder: str) -> list[Diagnostic]:
@@ -163,9 +165,13 @@ def _check_before(shown: str, tree: Tree, package: str, folder: str) -> list[Dia
         catalogs.read(shown, tree=tree, folder=folder)
     except InputError as error:
         own, others = _divide_errors(error, package)
-        if not all(found.rule in _HEALED and _is_about(found, package) for found in own):
-            raise
-        return [found._replace(severity=Severity.WARNING) for found in others]
+        warnings = [found._replace(severity=Severity.WARNING) for found in others]
+        lasting = [found for found in own if not _is_healed(found, package)]
+        if lasting:
+            raise InputError(
+                error.message, hint=error.hint, diagnostics=[*lasting, *warnings]
+            ) from None
+        return warnings
     return []
 
 
@@ -192,12 +198,25 @@ def _divide_errors(error: InputError, package: str) -> tuple[list[Diagnostic], l
     errors = [found for found in error.diagnostics if found.severity is Severity.ERROR]
     if not errors:
         raise error
-    others = [
-        found
-        for found in errors
-        if found.subject.startswith("package `") and not _is_about(found, package)
-    ]
+    others = [found for found in errors if _is_about_another(found, package)]
     return [found for found in errors if found not in others], others
+
+
+def _is_about_another(found: Diagnostic, package: str) -> bool:
+    if found.rule in _WITHOUT_PACKAGE:
+        return not _names(found, package)
+    return found.subject.startswith("package `") and not _is_about(found, package)
+
+
+def _is_healed(found: Diagnostic, package: str) -> bool:
+    """Return whether the first bundle of a package corrects the error."""
+    if found.rule in _WITHOUT_PACKAGE:
+        return _names(found, package)
+    return found.rule in _HEALED and _is_about(found, package)
+
+
+def _names(found: Diagnostic, package: str) -> bool:
+    return f'unknown package "{package}"' in found.message
 
 
 def _is_about(found: Diagnostic, package: str) -> bool:

@@ -206,6 +206,51 @@ def test_a_new_package_accepts_its_first_version(tmp_path: Path) -> None:
     assert render_all(catalog) == ["cog", "stable", "cog.v1.0.0"]
 
 
+def test_a_new_package_without_a_default_channel_gets_that_of_its_first_version(
+    tmp_path: Path,
+) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("schema: olm.package\nname: cog\n---\nschema: olm.package\nname: b\n")
+
+    added = add(catalog, bundle(tmp_path / "a"))
+
+    assert {one.rule for one in added.diagnostics} == {"FBC013", "FBC015"}
+    assert {one.subject for one in added.diagnostics} == {"package `b`"}
+    assert {one.severity for one in added.diagnostics} == {Severity.WARNING}
+    assert catalog.read_text().startswith(
+        "defaultChannel: stable\nname: cog\nschema: olm.package\n---\n"
+    )
+
+
+def test_channels_and_bundles_of_a_package_without_a_blob_are_warnings(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(
+        "schema: olm.channel\npackage: stray\nname: a\nentries: [{name: stray.v1}]\n---\n"
+        "schema: olm.bundle\npackage: loose\nname: loose.v1\nimage: quay.io/a/b:v1\n"
+        "properties: [{type: olm.package, value: {packageName: loose, version: 1.0.0}}]\n"
+    )
+
+    added = add(catalog, bundle(tmp_path / "a"))
+
+    assert [one.rule for one in added.diagnostics] == ["FBC020", "FBC031"]
+    assert "cog.v1.0.0" in catalog.read_text()
+
+
+def test_errors_of_other_packages_stay_warnings_next_to_own_errors(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(
+        "schema: olm.package\nname: cog\ndefaultChannel: x\n---\n"
+        "schema: olm.channel\npackage: cog\nname: x\nentries: [{name: a}, {name: b}]\n---\n"
+        "schema: olm.package\nname: other\n"
+    )
+
+    with pytest.raises(InputError, match="is not valid") as raised:
+        add(catalog, bundle(tmp_path / "a"))
+
+    severities = {one.subject.partition(",")[0]: one.severity for one in raised.value.diagnostics}
+    assert severities == {"package `cog`": Severity.ERROR, "package `other`": Severity.WARNING}
+
+
 def test_a_default_channel_without_bundles_is_refused(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text("schema: olm.package\nname: cog\ndefaultChannel: other\n")
