@@ -300,11 +300,13 @@ def _catalog(place: Place) -> None:
     ]
     place.before["olmkit catalog render-template"] = [lambda: _rendered_catalog(place)]
     place.before["olmkit catalog convert basic catalog"] = [lambda: _databases(place)]
-    place.before["olmkit catalog template composite"] = [
-        lambda: place.copy("tests/golden/bases/composite", "."),
-        lambda: place.copy("tests/golden/bases/include-file/catalog/catalog.yaml", "raw.yaml"),
-    ]
+    place.before["olmkit catalog template composite"] = [lambda: _composite(place)]
     place.before["olmkit catalog render deploy"] = [lambda: _old_packages(place)]
+
+
+def _composite(place: Place) -> None:
+    place.copy("tests/golden/bases/composite", ".")
+    place.copy("tests/golden/bases/include-file/catalog/catalog.yaml", "raw.yaml")
 
 
 def _rendered_catalog(place: Place) -> None:

@@ -161,7 +161,7 @@ def test_a_catalog_of_olmkit_does_not_affect_other_extensions(
     image = shop.build(toy(version="1.0.0"))
     shop.account(namespace)
     where = (*V1, "-n", namespace, ACCOUNT)
-    refused = run_olmkit.try_("install", shop.name, *where, "--catalog", f"{image}-typo", code=1)
+    refused = run_olmkit.try_("install", shop.name, *where, "--catalog", f"{image}-typo", code=3)
     assert "has no image" in refused.err
     assert cluster.list("clustercatalog") == []
 
