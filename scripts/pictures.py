@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "images"
+BASES = ROOT / "tests" / "golden" / "bases"
 RECORDED = ROOT / "tests" / "golden" / "why" / "crash"
 # Version → what it replaces and skips, by channel.
 CHANNELS = {
@@ -128,7 +129,7 @@ def _lines(line: str) -> list[str]:
 def why() -> str:
     """Return the output of `olmkit why` for an operator whose program ends."""
     words = (RECORDED / "command").read_text().split()
-    recorded = str(RECORDED / "input" / "objects.yaml")
+    recorded = str(BASES / (RECORDED / "base").read_text().strip() / "objects.yaml")
     shown = words[: words.index("--from")]
     printed = olmkit(*shown, "--from", recorded, "--color", "always")
     return terminal(f"olmkit {' '.join(shown)}", printed, "What `olmkit why` prints")

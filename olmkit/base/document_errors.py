@@ -52,6 +52,7 @@ def yaml_error(problem: YamlError, data: bytes, path: str, start: int) -> InputE
 
 
 def document_error(at: Location, message: str, hint: str) -> InputError:
+    """Return the error of a document that cannot be read (DOC001)."""
     found = findings.create(
         "DOC001",
         message,
