@@ -38,8 +38,12 @@ zpty -w shell 'zstyle ":completion:*" list-prompt ""; LISTMAX=1000'
 zpty -w shell 'setopt no_beep list_ambiguous auto_list'
 zpty -w shell 'source <(olmkit completion zsh); print ready-""now'
 zpty -r -m shell seen '*ready-now*'
+rm -f "$HOME/asked"
 zpty -w -n shell $'@LINE@\t\t'
-# The shell reads this when it has shown all: it empties the line, and prints a word.
+# zsh shows no suggestions if it has more input to read, so it gets none before olmkit has ended.
+until [[ -e "$HOME/asked" ]]; do sleep 0.1; done
+sleep 2
+# This empties the line, and prints a word.
 zpty -w shell $'\x15print fin-""ished'
 zpty -r -m shell seen '*fin-ished*'
 print -rn -- "$seen"
@@ -52,7 +56,9 @@ def complete(tmp_path: Path, missing: Callable[[str], NoReturn]) -> Callable[[st
     """Return the completions of a shell for a line."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin/olmkit"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m olmkit "$@"\n')
+    program.write_text(
+        f'#!/bin/sh\n{sys.executable} -m olmkit "$@"; code=$?; touch "$HOME/asked"; exit $code\n'
+    )
     program.chmod(0o755)
 
     def run(shell: str, line: str) -> str:
