@@ -16,6 +16,7 @@ from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Marker
 from olmkit.apis.model import Sources
 from olmkit.base.diagnostics import Related
+from olmkit.base.json import syntax_errors
 
 Manifest = dict[str, Any]
 
@@ -168,7 +169,8 @@ def _apply_patch(webhook: Manifest, text: str | None) -> Manifest:
     try:
         patch = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _UnfitError(f"has a patch that is not JSON: {error}") from None
+        problem = syntax_errors.describe(error)
+        raise _UnfitError(f"has a patch that is not JSON: {problem}") from None
     fault = webhook_shape.fault(patch)
     if fault:
         raise _UnfitError(fault)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from olmkit.base import texts
 from olmkit.base.diagnostics import Severity
+from olmkit.base.json import syntax_errors
 from olmkit.bundle.model import GVK, Bundle, ClusterServiceVersion
 from olmkit.kube import objects
 from olmkit.kube.crds import field_errors, instances
@@ -262,6 +263,7 @@ def _read(csv: ClusterServiceVersion, annotation: str) -> AlmExamples:
     try:
         value = json.loads(text, object_pairs_hook=pairs, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
+        error = syntax_errors.same_on_each_python(error)
         problem = f"line {error.lineno}, column {error.colno}: {error.msg}"
         return AlmExamples(csv=csv, annotation=annotation, syntax=problem)
     except (ValueError, RecursionError) as error:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from olmkit.base.json import syntax_errors
+
 
 class MarkerScalar(Enum):
     """Types of values without parts."""
@@ -260,7 +262,7 @@ class Reader:
             )
         except (ValueError, RecursionError) as error:
             raise MarkerError(
-                f"`{text.strip()}` is not JSON: {error}",
+                f"`{text.strip()}` is not JSON: {syntax_errors.describe(error)}",
                 start,
                 "`+default` takes JSON, `+kubebuilder:default` takes marker values",
             ) from None

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
 from olmkit.base.go import floats
+from olmkit.base.json import syntax_errors
 
 MAX_DEPTH: Final = 500
 
@@ -121,6 +122,7 @@ def _next(decoder: json.JSONDecoder, text: str, begin: int, offset: int) -> tupl
     try:
         value, end = decoder.raw_decode(text, begin)
     except json.JSONDecodeError as error:
+        error = syntax_errors.same_on_each_python(error)
         raise JsonError(error.msg, offset + _length(text, begin, error.pos)) from None
     except RecursionError:
         raise JsonError(_too_deep(), offset) from None

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from olmkit.base.json import syntax_errors
 from olmkit.bundle.scorecard.configuration import ScorecardTest
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
@@ -51,6 +52,7 @@ def parse(log: str) -> tuple[ScorecardResult, ...]:
         status = _of(json.loads(log), Mapping, "the report")
         found = tuple(_result(item) for item in _of(_get(status, "results"), list, "`results`"))
     except json.JSONDecodeError as error:
+        error = syntax_errors.same_on_each_python(error)
         place = f"line {error.lineno}, column {error.colno}"
         return failure(f"the output of the test is not JSON: {place}: {error.msg}", log)
     except (ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from olmkit.base import names
+from olmkit.base.json import syntax_errors
 from olmkit.hub.records import Record
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, scalar_text, sequence, text
@@ -132,7 +133,7 @@ def examples(record: Record) -> Examples:
     try:
         found = json.loads(written[:_MAX_JSON])
     except (ValueError, RecursionError) as error:
-        return Examples(error=str(error), raw=written[:20_000])
+        return Examples(error=syntax_errors.describe(error), raw=written[:20_000])
     listed = found if isinstance(found, list) else [found]
     unique: dict[str, Manifest] = {}
     for one in listed:

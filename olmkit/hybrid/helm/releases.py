@@ -17,6 +17,7 @@ from typing import Any
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
+from olmkit.base.json import syntax_errors
 from olmkit.hybrid import masks
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -65,7 +66,8 @@ def decode(secret: Manifest) -> Release:
         value = json.loads(unpacked)
         revision = int(value["version"])
     except (binascii.Error, ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
-        raise InputError(f"the Secret `{name}` holds no release of Helm: {error}") from None
+        problem = syntax_errors.describe(error)
+        raise InputError(f"the Secret `{name}` holds no release of Helm: {problem}") from None
     info = objects.mapping(value.get("info"))
     chart = objects.mapping(objects.mapping(value.get("chart")).get("metadata"))
     return Release(

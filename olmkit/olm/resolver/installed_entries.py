@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from olmkit.base.json import syntax_errors
 from olmkit.base.versions import Version
 from olmkit.catalog.blobs import properties
 from olmkit.olm.resolver import resolution
@@ -26,7 +27,7 @@ def parse_annotation(text: str) -> tuple[tuple[ResolverProperty, ...], str]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return (), f"{trouble}: {error}"
+        return (), f"{trouble}: {syntax_errors.describe(error)}"
     listed = value.get("properties") if isinstance(value, dict) else value
     if listed is None:
         return (), ""

@@ -14,6 +14,7 @@ from typing import Any
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.json import syntax_errors
 from olmkit.base.tree import Tree
 from olmkit.kube.objects import GVK
 
@@ -112,4 +113,6 @@ def _schema(files: Tree, path: str) -> Any:
     try:
         return json.loads(files.data("values.schema.json"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"`{path}/values.schema.json` is not JSON: {error}") from None
+        raise InputError(
+            f"`{path}/values.schema.json` is not JSON: {syntax_errors.describe(error)}"
+        ) from None
