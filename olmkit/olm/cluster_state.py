@@ -35,6 +35,7 @@ _WIDE = ("CatalogSource", "Job", "Pod", "Event", "Node", "Namespace", "CustomRes
 LOG = ("olmkit.dev/v1", "ContainerLog")
 BUNDLE = ("olmkit.dev/v1", "BundleImage")
 CONVERSION = ("olmkit.dev/v1", "FailedConversion")
+ABSENT = ("olmkit.dev/v1", "AbsentNamespace")
 SNAPSHOT = ("olmkit.dev/v1", "Snapshot")
 REVIEW = ("authorization.k8s.io/v1", "SelfSubjectAccessReview")
 # The status fields of other namespaces' Subscriptions that show whether OLM works for them.
@@ -53,7 +54,8 @@ class ClusterState:
     to its package, as far as catalogs were read. `conflict` has the facts that prevent OLM from
     resolving the namespace, if its catalogs were read. `unconverted` has the CRDs whose objects
     cannot be read because their conversion webhook does not respond: name → message of the API
-    server. `ending_crds` are CRDs of the operators that are being deleted, without their schemas.
+    server. `absent_targets` are the namespaces that the OperatorGroup names and that do not exist.
+    `ending_crds` are CRDs of the operators that are being deleted, without their schemas.
     `moment` is the RFC 3339 time of the snapshot; empty if unknown.
     """
 
@@ -77,6 +79,7 @@ class ClusterState:
     packages: Mapping[str, str] = field(default_factory=dict)
     conflict: tuple[str, ...] = ()
     unconverted: Mapping[str, str] = field(default_factory=dict)
+    absent_targets: tuple[str, ...] = ()
     ending_crds: Objects = ()
     moment: str = ""
 
@@ -167,6 +170,7 @@ def from_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
     logs: dict[str, str] = {}
     packages: dict[str, str] = {}
     unconverted: dict[str, str] = {}
+    absent: list[str] = []
     moment = ""
     for one in found:
         kind = objects.kind(one)
@@ -177,6 +181,8 @@ def from_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
             packages[objects.text(one.get("image"))] = objects.text(one.get("package"))
         elif kind == CONVERSION[1]:
             unconverted[objects.name(one)] = objects.text(one.get("message"))
+        elif kind == ABSENT[1]:
+            absent.append(objects.name(one))
         elif kind == SNAPSHOT[1]:
             moment = objects.text(one.get("moment"))
         elif kind in _PARTS and (kind in _WIDE or objects.namespace(one) == namespace):
@@ -206,6 +212,7 @@ def from_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
         logs=logs,
         packages=packages,
         unconverted=unconverted,
+        absent_targets=tuple(absent),
         moment=moment,
     )
 
@@ -239,6 +246,8 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
     for crd, message in sorted(snapshot.unconverted.items()):
         head = {"apiVersion": CONVERSION[0], "kind": CONVERSION[1]}
         yield {**head, "metadata": {"name": crd}, "message": message}
+    for name in snapshot.absent_targets:
+        yield {"apiVersion": ABSENT[0], "kind": ABSENT[1], "metadata": {"name": name}}
     if snapshot.catalog_places is not None:
         yield from reviews(kinds.CATALOG_SOURCE, snapshot.catalog_places)
     if snapshot.moment:

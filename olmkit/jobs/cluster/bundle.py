@@ -170,6 +170,16 @@ async def read_chosen(csv: str, channel: str, image: str, access: Access) -> Cho
     return ChosenVersion(csv=csv, channel=channel, preview=named.preview, manifests=named.manifests)
 
 
+def unread_notes(chosen: ChosenVersion) -> tuple[str, ...]:
+    """Return the note of a bundle, and what cannot be checked without its manifests."""
+    if not chosen.note:
+        return ()
+    if chosen.manifests:
+        return (chosen.note,)
+    unchecked = f"so conflicts of `{chosen.csv}` with the cluster cannot be checked in advance"
+    return (f"{chosen.note}, {unchecked}",)
+
+
 async def choose_from_server(
     address: str,
     package: str,

@@ -105,6 +105,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         csvs=csvs,
         deployments=deployments,
         slices=slices,
+        absent_targets=await _find_absent_targets(reader, namespace, groups),
         moment=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
     if any(kinds.condition(pod, "PodScheduled", value="False") for pod in found):
@@ -154,6 +155,22 @@ async def _with_system(reader: ClusterObjects, state: ClusterState) -> ClusterSt
 async def _namespace(reader: ClusterObjects, name: str) -> Objects:
     found = await or_default(reader.find(kinds.NAMESPACE, name), None)
     return () if found is None else (_with_kind(kinds.NAMESPACE, found),)
+
+
+async def _find_absent_targets(
+    reader: ClusterObjects, namespace: str, groups: Objects
+) -> tuple[str, ...]:
+    """Return the namespaces that the OperatorGroup names and that do not exist.
+
+    Namespaces that the user may not read count as existing.
+    """
+    targets = kinds.target_namespaces(groups[0]) if len(groups) == 1 else ()
+    names = [name for name in dict.fromkeys(targets) if name not in ("", namespace)]
+    unknown: Manifest | None = {}
+    found = await asyncio.gather(
+        *(or_default(reader.find(kinds.NAMESPACE, name), unknown) for name in names)
+    )
+    return tuple(name for name, one in zip(names, found, strict=True) if one is None)
 
 
 async def read_catalog_operator(reader: ClusterObjects) -> Objects:

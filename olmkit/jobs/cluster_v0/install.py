@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster import bundle as cluster_bundle
-from olmkit.jobs.cluster import conflicts
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
@@ -25,10 +23,12 @@ from olmkit.jobs.cluster_v0 import (
     fit,
     install_choice,
     one_group,
+    prediction,
     uninstall,
     upgrade_plan,
 )
 from olmkit.jobs.cluster_v0.install_choice import InstallChoice, InstallOptions
+from olmkit.jobs.cluster_v0.prediction import InstallDependency
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import install_objects, kinds
@@ -38,25 +38,11 @@ from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
 from olmkit.olm.explain.workloads import pods
 from olmkit.olm.install_objects import InstallRequest, Mode, ServedCatalog
 from olmkit.olm.preview import Preview
-from olmkit.olm.resolver import report as resolver_report
-from olmkit.olm.resolver.resolution import CatalogKey, Subscription
 
 # Longer than a pull of that image over a slow connection, much shorter than the whole time limit.
 _SERVED = 120.0
 # short, since a user who has interrupted a command waits for it
 _TAKEN_BACK = Timeouts(seconds=120)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstallDependency:
-    """An operator that OLM also installs because the requested one needs it.
-
-    `preview` is None if its bundle cannot be read from this machine.
-    """
-
-    csv: str
-    package: str
-    preview: Preview | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +88,15 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
         starting_csv=choice.csv if options.version else "",
         manual=manual,
     )
-    dependencies, notes = await _foresee(here, choice, request, access)
+    dependencies, notes = await prediction.predict(here, choice, request, access)
     supported = choice.preview.modes if choice.preview else ()
     mode, targets = _mode(here, options, _common(supported, dependencies))
     group = (
         install_objects.operator_group(options.namespace, choice.package, mode) if mode else None
     )
     await fit.require(reader, here, choice.manifests, group=group)
-    notes = [*choice.notes, *notes]
+    absent = groups.find_absent_targets(here)
+    notes = [*choice.notes, *notes, *((absent.message,) if absent is not None else ())]
     names = [options.namespace, *(mode.namespaces if mode else ())]
     made = [
         install_objects.namespace(name)
@@ -354,50 +341,6 @@ async def adopt(reader: ClusterObjects, served: ServedCatalog) -> None:
         await reader.merge(manifest, {"metadata": {"ownerReferences": [owner]}})
 
 
-async def _foresee(
-    state: ClusterState, choice: InstallChoice, request: InstallRequest, access: Access
-) -> tuple[tuple[InstallDependency, ...], list[str]]:
-    """Return what OLM installs with the operator, and a note if it is unknown whether it can.
-
-    Raises `InputError` with the facts that contradict each other if OLM cannot resolve the
-    namespace with the new Subscription.
-    """
-    if choice.content is None:
-        return (), []
-    wanted = Subscription(
-        name=request.package,
-        package=request.package,
-        channel=request.channel,
-        catalog=CatalogKey(choice.catalog.name, choice.catalog.namespace),
-        starting_csv=request.starting_csv,
-        is_manual=request.manual,
-    )
-    found = await conflicts.check_request(state, wanted, choice.content, access)
-    if not found.facts:
-        also = [
-            InstallDependency(
-                csv=step.csv,
-                package=step.package,
-                preview=await cluster_bundle.preview_bundle(
-                    catalog, step.package, step.csv, access
-                ),
-            )
-            for step, catalog in found.also
-        ]
-        return tuple(also), []
-    reason = resolver_report.join_sentences(found.facts)
-    if found.unread and not found.is_unreadable:
-        names = ", ".join(f"`{one.namespace}/{one.name}`" for one in found.unread)
-        return (), [
-            f"{reason}; other catalogs may change that, but cannot be read from here: {names}"
-        ]
-    raise InputError(
-        f"OLM cannot install `{choice.csv or choice.package}` in namespace `{state.namespace}`: "
-        f"{reason}",
-        hint=conflicts.hint(found),
-    )
-
-
 def _common(supported: tuple[str, ...], also: tuple[InstallDependency, ...]) -> tuple[str, ...]:
     """Return the install modes that all dependencies support: they share one OperatorGroup.
 
@@ -476,6 +419,9 @@ def _mode(
     selecting = groups.explain_groups(state) if state.groups else None
     if selecting is not None:
         raise InputError(selecting.message, hint=selecting.hint)
+    absent = groups.find_absent_targets(state)
+    if absent is not None and absent.is_all:
+        raise InputError(f"the operator would watch nothing: {absent.message}", hint=absent.hint)
     if state.groups:
         install_objects.check_group(state.groups[0], supported, requested)
         return None, kinds.target_namespaces(state.groups[0])

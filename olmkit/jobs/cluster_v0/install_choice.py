@@ -6,7 +6,6 @@ contents can be shown before anything is written.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from dataclasses import dataclass, field, replace
 
@@ -117,7 +116,7 @@ async def choose(
             namespace=options.namespace,
             address=options.catalog_address,
         )
-        return await _choose_from_address(options, catalog, options.catalog_address, access)
+        return await _choose_from_address(options, catalog, options.catalog_address, access, state)
     options = _with_namespace(options, state)
     if cluster_bundle.is_image(options.catalog):
         return await _choose_from_image(options, access)
@@ -194,7 +193,7 @@ async def _choose_from_existing(
     unseen = await _require_visible(reader, options, catalog, image)
     if not image:
         address = objects.text(kinds.spec(found).get("address"))
-        choice = await _choose_from_address(options, catalog, address, access)
+        choice = await _choose_from_address(options, catalog, address, access, state)
         return replace(choice, notes=(*unseen, *choice.notes))
     try:
         read = await cluster_bundle.read_catalog(image, access)
@@ -239,7 +238,11 @@ async def _require_visible(
 
 
 async def _choose_from_address(
-    options: InstallOptions, catalog: SubscribedCatalog, address: str, access: Access
+    options: InstallOptions,
+    catalog: SubscribedCatalog,
+    address: str,
+    access: Access,
+    state: ClusterState,
 ) -> InstallChoice:
     """Choose from the catalog at an address, if this machine can reach it like the cluster."""
     chosen = None
@@ -249,11 +252,18 @@ async def _choose_from_address(
         )
     if chosen is None:
         return _unread(options, catalog, f"the catalog `{catalog.name}` cannot be read from here")
-    content = None
-    if chosen.has_dependencies:  # only then does it matter what else is served
-        with contextlib.suppress(OlmkitError):
-            content = await offered.read_address(address)
-    return replace(_build_choice(options, catalog, chosen), content=content)
+    choice = _build_choice(options, catalog, chosen)
+    # Only then does it matter what else is served.
+    if not chosen.has_dependencies and not state.subscriptions:
+        return choice
+    try:
+        return replace(choice, content=await offered.read_address(address))
+    except OlmkitError as error:
+        note = (
+            f"the whole catalog `{catalog.name}` cannot be read from here, so dependencies and "
+            f"conflicts with other operators cannot be checked in advance: {error.message}"
+        )
+        return replace(choice, notes=(*choice.notes, note))
 
 
 async def _find_catalog(
@@ -339,12 +349,16 @@ def _unread(options: InstallOptions, catalog: SubscribedCatalog, note: str) -> I
         if not csv.startswith(options.package):
             csv = f"{options.package}.v{options.version}"
             note += f"; assuming that version {options.version} is named `{csv}`"
+    note += (
+        ", so its permissions cannot be shown, and its dependencies and conflicts with the cluster "
+        "cannot be checked, in advance"
+    )
     return InstallChoice(
         package=options.package,
         catalog=catalog,
         channel=options.channel,
         csv=csv,
-        notes=(f"{note}, so its permissions cannot be shown in advance",),
+        notes=(note,),
     )
 
 
@@ -362,6 +376,6 @@ def _build_choice(
         channel=chosen.channel,
         csv=chosen.csv,
         preview=chosen.preview,
-        notes=(chosen.note,) if chosen.note else (),
+        notes=cluster_bundle.unread_notes(chosen),
         manifests=chosen.manifests,
     )

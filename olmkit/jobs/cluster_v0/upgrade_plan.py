@@ -92,6 +92,8 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         if options.catalog and not kinds.spec(source).get("address"):
             raise  # the upgrade itself would stop here too
         note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
+        if kinds.spec(subscription).get("installPlanApproval") != "Manual":
+            note += "; approval is automatic, so OLM installs them unchecked"
         ailing = await _health_note(reader, seen, key.package, before)
         return plan_of(seen, key.package, before, pending, brings, (*ailing, *also, note))
     if options.catalog and not shelf.address:
@@ -102,11 +104,12 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     if hops and hops[-1] in channel.entries:
         last = await _bundle(shelf, key.package, channel, hops[-1], access)
         brings = last.preview or (brings if hops == pending else None)
-        notes = (last.note,) if last.note and brings is None else ()
+        notes = cluster_bundle.unread_notes(last) if brings is None else ()
         if len(hops) > 1:
             notes += await _unfit(reader, seen, last, before)
     if hops and not pending:  # a waiting InstallPlan is checked before its approval
         first = await _bundle(shelf, key.package, channel, hops[0], access)
+        notes += tuple(one for one in cluster_bundle.unread_notes(first) if one not in notes)
         try:
             notes += await _unresolved(seen, subscription, hops[0], shelf.catalog, access)
             await fit.require(reader, seen, first.manifests, replaces=before)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from olmkit.kube import objects
 from olmkit.kube.objects import text
 from olmkit.olm import kinds
@@ -51,6 +53,36 @@ def _explain_selector(snapshot: ClusterState) -> Diagnosis | None:
         "OperatorGroup",
         links=(explanation.link(group, f"selects {wanted}: no namespace"),),
         readiness=Readiness.BLOCKED,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentTargets:
+    """Namespaces that the OperatorGroup names and that do not exist; `is_all`: it has no others."""
+
+    message: str
+    hint: str
+    is_all: bool
+
+
+def find_absent_targets(snapshot: ClusterState) -> AbsentTargets | None:
+    """Return the target namespaces that do not exist; None if all do.
+
+    OLM installs the operator all the same, and reports nothing.
+    """
+    absent = snapshot.absent_targets
+    if not absent or len(snapshot.groups) != 1:
+        return None
+    name = objects.name(snapshot.groups[0])
+    listed = ", ".join(f"`{one}`" for one in absent)
+    are = "do not exist" if len(absent) > 1 else "does not exist"
+    each = "create each" if len(absent) > 1 else "create it"
+    return AbsentTargets(
+        message=f"the namespace{'s' if len(absent) > 1 else ''} {listed}, which OperatorGroup "
+        f"`{name}` names, {are}",
+        hint=f"{each}: `kubectl create namespace {absent[0]}`; or correct `targetNamespaces`: "
+        f"`kubectl edit operatorgroup {name} -n {snapshot.namespace}`",
+        is_all=set(absent) == set(kinds.target_namespaces(snapshot.groups[0])),
     )
 
 

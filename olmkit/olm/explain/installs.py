@@ -191,6 +191,16 @@ def _healthy(
             chain=chain,
             details=stopped.details,
         )
+    absent = groups.find_absent_targets(snapshot)
+    if absent is not None:
+        nothing = "it watches nothing: " if absent.is_all else ""
+        return Explanation(
+            readiness=Readiness.READY,
+            cause="target-namespace-missing",
+            message=f"{words}, but {nothing}{absent.message}",
+            hint=absent.hint,
+            chain=chain,
+        )
     refused = refused_requests.facts(snapshot, csv)
     return Explanation(
         readiness=Readiness.READY,

@@ -23,6 +23,7 @@ def test_a_written_state_is_read_back() -> None:
         catalogs=(new_object("CatalogSource", "c"),),
         pods=(new_object("Pod", "p", "olm"),),
         logs={"apps/pod/manager": "last words\n"},
+        absent_targets=("gone",),
     )
 
     assert cluster_state.from_objects(cluster_state.objects_of(seen), "apps") == seen

@@ -283,6 +283,74 @@ def test_a_request_that_olm_could_not_resolve_is_refused_with_the_facts(
     run(scenario)
 
 
+_UNCHECKED = (
+    "its permissions cannot be shown, and its dependencies and conflicts with the cluster cannot "
+    "be checked, in advance"
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"address": "shelf.olm.svc:50051"}, "the catalog `shelf` cannot be read from here"),
+        ({"image": "r.example/s:1"}, "`r.example/s:1` cannot be read from here: denied"),
+    ],
+    ids=["address", "image"],
+)
+def test_an_install_says_that_it_could_not_check_an_unreadable_catalog(
+    monkeypatch: pytest.MonkeyPatch, spec: Manifest, words: str
+) -> None:
+    monkeypatch.setattr(cluster_bundle, "read_catalog", _denied)
+
+    async def scenario() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.put("catalogsources", new_object("CatalogSource", "shelf", spec=spec))
+            options = InstallOptions(namespace="apps", package="cache", catalog="shelf")
+            assert (await install.plan(reader, options, Access())).notes == (
+                f"{words}, so {_UNCHECKED}",
+            )
+
+            failed = {"type": "ResolutionFailed", "status": "True", "message": "constraints not "
+                      "satisfiable: no operators found in package db in the catalog referenced by "
+                      "subscription db, subscription db exists"}  # fmt: skip
+            server.put("subscriptions", new_object(
+                "Subscription", "db", spec={"name": "db", "source": "shelf"},
+                status={"conditions": [failed]},
+            ))  # fmt: skip
+            notes = (await install.plan(reader, options, Access())).notes
+            assert notes[-1] == (
+                "OLM cannot resolve namespace `apps`, and installs nothing else in it: the catalog "
+                "`shelf` has no package `db`"
+            )
+
+    run(scenario)
+
+
+def test_a_bundle_that_cannot_be_read_is_not_checked_and_the_plan_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = {"type": "olm.package", "value": {"packageName": "cache", "version": "1.0.0"}}
+    blobs: list[dict[str, Any]] = [
+        {"schema": "olm.package", "name": "cache", "defaultChannel": "c"},
+        {"schema": "olm.channel", "name": "c", "package": "cache",
+         "entries": [{"name": "cache.v1.0.0"}]},
+        {"schema": "olm.bundle", "name": "cache.v1.0.0", "package": "cache", "image": "r/cache:v1",
+         "properties": [own]},
+    ]  # fmt: skip
+    _offer(monkeypatch, [json.dumps(one) for one in blobs])
+
+    async def scenario() -> None:
+        async with cluster("1.0.0") as (reader, _, __):
+            options = InstallOptions(namespace="apps", package="cache", catalog="r.example/shelf:1")
+            (note,) = (await install.plan(reader, options, Access())).notes
+            assert note == (
+                "the bundle `r/cache:v1` cannot be read from here: denied, so conflicts of "
+                "`cache.v1.0.0` with the cluster cannot be checked in advance"
+            )
+
+    run(scenario)
+
+
 def test_an_install_creates_missing_objects_and_waits() -> None:
     async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
@@ -331,6 +399,31 @@ def test_of_two_groups_that_are_created_at_once_the_first_is_kept(
             assert names == stays
             assert found.is_ready == (len(stays) == 1)
             assert any(one["kind"] == "OperatorGroup" for one in created) == (len(stays) == 2)
+
+    run(scenario)
+
+
+def test_namespaces_to_watch_that_do_not_exist_are_named_before_a_write() -> None:
+    async def scenario() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            group = new_object("OperatorGroup", "own", spec={"targetNamespaces": ["gone"]})
+            server.put("operatorgroups", group)
+            with pytest.raises(InputError, match="would watch nothing: the namespace `gone`"):
+                await installed(reader)
+            assert server.writes() == []
+
+            server.put("operatorgroups", group | {"spec": {"targetNamespaces": ["apps", "gone"]}})
+            options = InstallOptions(namespace="apps", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+            words = "the namespace `gone`, which OperatorGroup `own` names, does not exist"
+            assert plan.notes[-1] == words
+            found = await installed(reader)
+            assert (found.is_ready, found.cause) == (True, "target-namespace-missing")
+
+            server.put("namespaces", {"apiVersion": "v1", "kind": "Namespace",
+                                      "metadata": {"name": "gone"}})  # fmt: skip
+            (row,) = (await status.status(reader)).operators
+            assert row.explanation.cause == "healthy"
 
     run(scenario)
 

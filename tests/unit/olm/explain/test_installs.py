@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -102,6 +103,30 @@ def test_a_csv_that_succeeded_is_healthy() -> None:
 
     assert found.is_ready
     assert found.message == f"`{CSV}` is installed and healthy"
+
+
+@pytest.mark.parametrize(
+    ("targets", "absent", "message"),
+    [
+        (["a"], ("a",), "it watches nothing: the namespace `a`, {} `g` names, does not exist"),
+        (["a", "b"], ("b",), "the namespace `b`, {} `g` names, does not exist"),
+        (["a", "b", "c"], ("a", "b"), "the namespaces `a`, `b`, {} `g` names, do not exist"),
+    ],
+)
+def test_a_namespace_to_watch_that_does_not_exist_is_named(
+    targets: list[str], absent: tuple[str, ...], message: str
+) -> None:
+    group = new_object("OperatorGroup", "g", spec={"targetNamespaces": targets})
+    asking = subscription(currentCSV=CSV, installedCSV=CSV)
+    seen = replace(cluster(asking, csv(CSV, "Succeeded")), groups=(group,), absent_targets=absent)
+
+    found = explain(seen, "cache")
+
+    assert (found.is_ready, found.cause) == (True, "target-namespace-missing")
+    words = message.format("which OperatorGroup")
+    assert found.message == f"`{CSV}` is installed and healthy, but {words}"
+    assert f"`kubectl create namespace {absent[0]}`" in found.hint
+    assert "`kubectl edit operatorgroup g -n apps`" in found.hint
 
 
 def test_a_healthy_operator_without_its_upgrade_has_the_reason() -> None:
