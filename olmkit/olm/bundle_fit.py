@@ -267,12 +267,13 @@ def _check_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Bu
         )
     if crd_versions.converts(new):
         return
-    faults = [
+    found = (
         fault
         for version, schema in shared_versions(new, old).items()
         for one in facts.instances.get((name, version), ())
         for fault in _misfits(one, schema)
-    ]
+    )
+    faults = list(dict.fromkeys(found))  # each version of a CRD has the same objects
     if faults:
         yield BundleRefusal(
             "crd-rejects-objects",

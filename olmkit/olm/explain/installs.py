@@ -6,6 +6,8 @@ resolution, unpacking, InstallPlan, CSV, Deployment, pod) and ends at the step w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
@@ -147,7 +149,9 @@ def _explain_not_installed(snapshot: ClusterState, package: str) -> Explanation:
 
 def _explain_ready(snapshot: ClusterState, subscription: Manifest, csv: Manifest) -> Explanation:
     name = objects.name(csv)
-    top = explanation.link(subscription, _state(subscription, ready=name))
+    past = [] if _find_stop(snapshot, subscription) else ["ResolutionFailed"]
+    past += _INSTALLING if text(kinds.status(subscription).get("currentCSV")) == name else ()
+    top = explanation.link(subscription, _state(subscription, past))
     ailing = csvs.explain_succeeded_csv(snapshot, csv)
     if ailing is not None:
         return ailing.below(top, explanation.link(csv, kinds.phase(csv)))
@@ -181,8 +185,8 @@ def _healthy(
 ) -> Explanation:
     """Return the state of a working operator, with problems that Kubernetes does not count."""
     words = f"`{objects.name(csv)}` is installed and healthy"
-    stopped = _explain_resolution(snapshot, subscription)
-    if stopped is not None and stopped.readiness is not Readiness.WAITING:
+    stopped = _find_stop(snapshot, subscription)
+    if stopped is not None:
         return Explanation(
             readiness=Readiness.READY,
             cause="upgrades-stopped",
@@ -223,6 +227,12 @@ def _is_for(plan: Manifest | None, subscription: Manifest) -> bool:
 
 def _explain_csv(snapshot: ClusterState, csv: Manifest | None) -> Diagnosis | None:
     return None if csv is None else csvs.explain_csv(snapshot, csv)
+
+
+def _find_stop(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
+    """Return why OLM chooses no upgrade; None if the last failure is from during an upgrade."""
+    found = _explain_resolution(snapshot, subscription)
+    return None if found is None or found.readiness is Readiness.WAITING else found
 
 
 def _explain_resolution(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
@@ -293,10 +303,10 @@ def _explain_deleted_csv(
     )
 
 
-def _state(subscription: Manifest, *, ready: str = "") -> str:
-    """Return the state of a Subscription; `ready` is the name of the CSV that has succeeded.
+def _state(subscription: Manifest, past: Sequence[str] = ()) -> str:
+    """Return the state of a Subscription.
 
-    OLM removes the conditions of that CSV's install some time later.
+    `past`: conditions that no longer apply, and that OLM removes some time later.
     """
     status = kinds.status(subscription)
     parts = [text(status.get("state")) or "no state yet"]
@@ -305,8 +315,7 @@ def _state(subscription: Manifest, *, ready: str = "") -> str:
         parts.append(f"installed {installed}")
     if current and current != installed:
         parts.append(f"next {current}")
-    is_past = bool(ready) and ready == current
-    hidden = ("CatalogSourcesUnhealthy", *(_INSTALLING if is_past else ()))
+    hidden = ("CatalogSourcesUnhealthy", *past)
     parts += [
         text(one.get("type"))
         for one in kinds.conditions(subscription)

@@ -202,6 +202,23 @@ def test_olm_checks_objects_without_the_defaults_of_the_new_crd() -> None:
     assert "lacks the required field `mode`" in found.message
 
 
+def test_an_object_that_two_versions_refuse_is_named_once() -> None:
+    versions = ("v1", "v2")
+    name = "caches.example.com"
+    facts = replace(
+        FACTS,
+        crds={name: crd(*versions)},
+        instances={(name, version): (SMALL,) for version in versions},
+    )
+
+    (found,) = bundle_fit.refusals([crd(*versions, minimum=5)], facts)
+
+    assert found.message == (
+        f"the new CustomResourceDefinition `{name}` refuses existing objects: Cache web/small: "
+        "`spec.size` must be at least 5"
+    )
+
+
 def test_values_of_a_crd_that_olm_ignores_are_a_note() -> None:
     new = crd("v1", minimum=3)
     owned = csv(customresourcedefinitions={"owned": [

@@ -7,13 +7,14 @@ import base64
 import functools
 import gzip
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from aiohttp import web
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Tree
@@ -28,7 +29,7 @@ from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster import wait as cluster_wait
-from olmkit.jobs.cluster.bundle import FoundCatalogImage
+from olmkit.jobs.cluster.bundle import FoundCatalogImage, NamedBundle
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import fit, install, uninstall, uninstall_plan, upgrade, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import InstallChoice, InstallOptions
@@ -39,7 +40,7 @@ from olmkit.kube.objects import GVK
 from olmkit.olm import install_objects
 from olmkit.olm.explain.explanation import Explanation, Readiness
 from olmkit.olm.install_objects import SubscribedCatalog
-from olmkit.olm.preview import Preview
+from olmkit.olm.preview import Preview, preview_csv
 from olmkit.testing.apiserver.server import ApiServer
 
 Manifest = dict[str, Any]
@@ -76,6 +77,8 @@ KINDS = (
     resource(OLM, "v1", "Operator", "operators", cluster=True),
     resource(OLM, "v1", "OLMConfig", "olmconfigs", cluster=True),
     resource("coordination.k8s.io", "v1", "Lease", "leases"),
+    resource("authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews",
+             cluster=True),
 )  # fmt: skip
 
 
@@ -2165,6 +2168,172 @@ def test_a_bundle_that_the_cluster_would_refuse_is_refused_before_its_plan_is_ap
             assert waiting is not None
             assert waiting["spec"]["approved"] is False
             assert server.get("clusterserviceversions", "cache.v1.0.0", "apps")
+
+    run(scenario)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnfitVersion:
+    """A version that the cluster does not accept: its CSV, its other objects, and the refusal.
+
+    `unresolved` is the refusal if OLM cannot even choose the version.
+    """
+
+    words: str
+    spec: Manifest = field(default_factory=dict)
+    also: tuple[Manifest, ...] = ()
+    needs: tuple[Manifest, ...] = ()
+    unresolved: str = ""
+
+    @property
+    def csv(self) -> Manifest:
+        return new_object("ClusterServiceVersion", "cache.v2.0.0", spec={
+            "replaces": "cache.v1.0.0", "version": "2.0.0",
+            "installModes": [{"type": "OwnNamespace", "supported": True}], **self.spec,
+        })  # fmt: skip
+
+    @property
+    def manifests(self) -> list[Manifest]:
+        return [self.csv, *self.also]
+
+
+UNFIT = {
+    "dependencies": UnfitVersion(
+        spec={"customresourcedefinitions": {
+            "required": [{"name": "dbs.example.org", "version": "v1", "kind": "Db"}]}},
+        needs=({"type": "olm.gvk.required",
+                "value": {"group": "example.org", "version": "v1", "kind": "Db"}},),
+        words="needs the CustomResourceDefinition `dbs.example.org`, which the cluster does not "
+        "have",
+        unresolved="needs the API `Db` (`example.org/v1`), which no catalog offers",
+    ),
+    "permissions": UnfitVersion(
+        spec={"install": {"spec": {"clusterPermissions": [{
+            "serviceAccountName": "cache",
+            "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}],
+        }]}}},
+        words="the OperatorGroup's service account `apps/weak` may not get secrets in the whole "
+        "cluster",
+    ),
+    "minKubeVersion": UnfitVersion(
+        spec={"minKubeVersion": "1.99.0"},
+        words="`cache.v2.0.0` needs Kubernetes 1.99.0, and the cluster has 1.36.2",
+    ),
+    "removed APIs": UnfitVersion(
+        also=({"apiVersion": "policy/v1beta1", "kind": "PodSecurityPolicy",
+               "metadata": {"name": "cache"}},),
+        words="the bundle contains the PodSecurityPolicy `cache` of `policy/v1beta1`, which "
+        "Kubernetes 1.25 removed",
+    ),
+}  # fmt: skip
+
+
+def _refuse_secrets(spec: Mapping[str, Any]) -> bool:
+    """Decide an access review: Secrets are forbidden, and roles with more than its own rights."""
+    asked = spec["resourceAttributes"]
+    return asked["resource"] != "secrets" and asked["verb"] != "escalate"
+
+
+async def _installed_with_account(reader: ClusterObjects, server: ApiServer) -> None:
+    """Install the first version with manual approval, as a service account without Secrets."""
+
+    async def version(_: Any) -> web.Response:
+        return web.json_response({"gitVersion": "v1.36.2+k3s1"})
+
+    server.handlers["/version"] = version
+    server.allows = _refuse_secrets
+    spec = {"targetNamespaces": ["apps"], "serviceAccountName": "weak"}
+    server.put("operatorgroups", new_object("OperatorGroup", "own", spec=spec))
+    await installed(reader, manual=True)
+
+
+async def _assert_refused(reader: ClusterObjects, server: ApiServer, words: str) -> None:
+    """Assert that an upgrade is refused with this message, and that it changes nothing."""
+    objects_of = [
+        (kind, list(server.all(kind)))
+        for kind in ("subscriptions", "installplans", "clusterserviceversions", "catalogsources")
+    ]
+    before = json.dumps(objects_of, sort_keys=True)
+    done = len(server.writes())
+
+    with pytest.raises(InputError) as refused:
+        await upgrade.upgrade(
+            reader, UpgradeOptions(namespace="apps", package="cache"), Access(),
+            announce=[].append, report=[].append, timeouts=QUICK,
+        )  # fmt: skip
+
+    assert words in refused.value.message
+    writes = {path for _, path in server.writes()[done:]}
+    assert writes <= {"/apis/authorization.k8s.io/v1/subjectaccessreviews"}
+    after = [(kind, list(server.all(kind))) for kind, _ in objects_of]
+    assert json.dumps(after, sort_keys=True) == before
+    assert server.get("clusterserviceversions", "cache.v1.0.0", "apps")
+
+
+@pytest.mark.parametrize("unfit", UNFIT.values(), ids=UNFIT)
+def test_an_upgrade_to_an_unfit_version_is_refused_before_its_plan_is_approved(
+    unfit: UnfitVersion,
+) -> None:
+    async def scenario() -> None:
+        async with cluster("1.0.0") as (reader, server, olm):
+            await _installed_with_account(reader, server)
+            steps = [
+                {"resource": {"kind": one["kind"], "name": one["metadata"]["name"],
+                              "manifest": json.dumps(one)}}
+                for one in unfit.manifests
+            ]  # fmt: skip
+            server.put("installplans", new_object("InstallPlan", "install-cache.v2.0.0",
+                       spec={"clusterServiceVersionNames": ["cache.v2.0.0"], "approved": False},
+                       status={"phase": "RequiresApproval", "plan": steps}))  # fmt: skip
+            olm.versions.append("2.0.0")
+            olm.look()
+
+            await _assert_refused(reader, server, unfit.words)
+
+            waiting = server.get("installplans", "install-cache.v2.0.0", "apps")
+            assert waiting is not None
+            assert waiting["spec"]["approved"] is False
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("approval", ["Manual", "Automatic"])
+@pytest.mark.parametrize("unfit", UNFIT.values(), ids=UNFIT)
+def test_an_upgrade_to_an_unfit_version_of_the_catalog_is_refused_before_olm_chooses_it(
+    monkeypatch: pytest.MonkeyPatch, unfit: UnfitVersion, approval: str
+) -> None:
+    blobs: list[Manifest] = [
+        {"schema": "olm.package", "name": "cache", "defaultChannel": "c"},
+        {"schema": "olm.channel", "name": "c", "package": "cache", "entries": [
+            {"name": "cache.v1.0.0"}, {"name": "cache.v2.0.0", "replaces": "cache.v1.0.0"}]},
+    ]  # fmt: skip
+    for version, needs in (("1.0.0", ()), ("2.0.0", unfit.needs)):
+        own = {"type": "olm.package", "value": {"packageName": "cache", "version": version}}
+        blobs.append({"schema": "olm.bundle", "name": f"cache.v{version}", "package": "cache",
+                      "image": f"r/cache:{version}", "properties": [own, *needs]})  # fmt: skip
+    _offer(monkeypatch, [json.dumps(one) for one in blobs])
+
+    async def read_bundle(*_: Any) -> NamedBundle:
+        return NamedBundle(rendered=cast("Any", None), channel="c", preview=preview_csv(unfit.csv),
+                           manifests=tuple(unfit.manifests))  # fmt: skip
+
+    async def scenario() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await _installed_with_account(reader, server)
+            one = server.get("subscriptions", "cache", "apps")
+            source = server.get("catalogsources", "shelf", "apps")
+            assert one is not None
+            assert source is not None
+            spec = one["spec"] | {"installPlanApproval": approval}
+            server.put("subscriptions", one | {"spec": spec})
+            server.put("catalogsources", source | {"spec": {"image": "r.example/shelf:1"}})
+            monkeypatch.setattr(cluster_bundle, "read_bundle", read_bundle)
+
+            await _assert_refused(reader, server, unfit.unresolved or unfit.words)
+
+            assert [one["metadata"]["name"] for one in server.all("installplans")] == [
+                "install-cache.v1.0.0"
+            ]
 
     run(scenario)
 

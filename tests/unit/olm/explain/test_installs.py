@@ -273,6 +273,18 @@ def test_a_version_that_olm_replaces_or_has_replaced_blocks_nothing(phase: str) 
     found = explain(seen, "cache")
 
     assert (found.cause, found.message) == ("healthy", "`cache.v2` is installed and healthy")
+    assert found.chain[0].state == "no state yet, installed cache.v2"
+
+
+def test_a_failed_resolution_that_lasts_is_shown_next_to_the_healthy_operator() -> None:
+    failed = condition("ResolutionFailed", ORPHAN)
+    asking = subscription(failed, currentCSV="cache.v2", installedCSV="cache.v2")
+    csvs = (csv("cache.v2", "Succeeded"), csv("cache.v1", "Succeeded"))
+
+    found = explain(cluster(asking, catalog("READY"), *csvs), "cache")
+
+    assert (found.is_ready, found.cause) == (True, "upgrades-stopped")
+    assert found.chain[0].state == "no state yet, installed cache.v2, ResolutionFailed"
 
 
 @pytest.mark.parametrize(
