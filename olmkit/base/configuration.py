@@ -1,14 +1,15 @@
-"""Read configuration files of other tools as strictly as those tools do.
+"""Unknown keys of configuration files: refused, or found for a warning.
 
 Go's `encoding/json` with `DisallowUnknownFields` takes a key in any case and refuses an unknown key
 and a value of another type. A silently dropped key changes the result, so all errors of a file are
-reported together, each with its place.
+reported together, each with its place. Other tools ignore such a key; for their files,
+`unknown_keys` finds it and the known key that it resembles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from olmkit.base import documents, findings
 from olmkit.base.diagnostics import Diagnostic, InputError, Location
@@ -20,6 +21,7 @@ Shape = Mapping[str, Any] | list[Any] | type
 `object` takes any value, `str`, `bool` and `int` their own values only.
 """
 
+_MISSPELLED: Final = 0.8  # `lyout` is 0.91 of `layout`, but `project` only 0.78 of `projectName`
 _TYPES: Final = {str: "a string", bool: "`true` or `false`", int: "a whole number"}
 
 
@@ -40,15 +42,56 @@ def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
+class UnknownKey(NamedTuple):
+    """A key that a file of this kind does not have; a misspelled one is almost a known key."""
+
+    keys: tuple[Key, ...]
+    is_misspelled: bool
+    hint: str
+
+    @property
+    def path(self) -> str:
+        """Return the field path, such as `resources[0].api.namespace`."""
+        return documents.field_path(self.keys)
+
+
+def unknown_keys(
+    value: Any, shape: Shape, *, any_case: bool = False, below: tuple[Key, ...] = ()
+) -> Iterator[UnknownKey]:
+    """Yield the unknown keys of a value in its order; values of another type are not searched.
+
+    With `any_case`, a known key in another case is known.
+    """
+    if isinstance(shape, list) and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from unknown_keys(item, shape[0], any_case=any_case, below=(*below, index))
+    if not isinstance(shape, Mapping) or not isinstance(value, Mapping):
+        return
+    folded = {one.lower(): one for one in shape} if any_case else {}
+    for key, inner in value.items():
+        name = key if key in shape else folded.get(str(key).lower())
+        if name is None:
+            known = list(shape)
+            is_misspelled = bool(_closest_key(str(key), known, _MISSPELLED))
+            yield UnknownKey((*below, key), is_misspelled, suggest_key(str(key), known))
+        else:
+            yield from unknown_keys(inner, shape[name], any_case=any_case, below=(*below, key))
+
+
 def suggest_key(key: str, known: Sequence[str]) -> str:
     """Return a hint that names the known key most similar to `key`, or all known keys."""
+    closest = _closest_key(key, known)
+    if closest:
+        return f"did you mean `{closest}`?"
+    return f"known keys are {', '.join(f'`{one}`' for one in sorted(known))}"
+
+
+def _closest_key(key: str, known: Sequence[str], similarity: float = 0.6) -> str:
     import difflib
 
     folded = {one.lower(): one for one in known}
-    closest = difflib.get_close_matches(key.lower(), folded, n=1)
-    if closest:
-        return f"did you mean `{folded[closest[0]]}`?"
-    return f"known keys are {', '.join(f'`{one}`' for one in sorted(known))}"
+    found = difflib.get_close_matches(key.lower(), folded, n=1, cutoff=similarity)
+    return folded[found[0]] if found else ""
 
 
 def _read(

@@ -41,6 +41,7 @@ RENDER: Final = "`olmkit catalog render`"
 TEMPLATE: Final = "`olmkit catalog template`"
 DATABASE: Final = "index databases"
 SERVE: Final = "`olmkit catalog serve`"
+REGISTRIES: Final = "every command that accesses registries"
 READ: Final = "every command that reads YAML, JSON or a catalog"
 
 CODES: Final[Mapping[str, Code]] = {
@@ -66,14 +67,19 @@ CODES: Final[Mapping[str, Code]] = {
             ("CFG002", "wrong-type", _ERROR, "A value has the wrong type."),
             ("CFG003", "repeated-key", _ERROR, "A configuration file has a duplicate key."),
         ),
+        REGISTRIES: (
+            ("CFG004", "idle-key", _WARNING, "A key of `registries.conf` has no effect."),
+        ),
         PROJECT: (
             ("PRJ001", "project-shape", _ERROR, "The `PROJECT` file is malformed."),
             ("PRJ002", "project-version", _ERROR, "The version of the `PROJECT` file is not 3."),
             ("PRJ003", "project-name", _ERROR, "The name of the project is not a DNS label."),
             ("PRJ004", "incomplete-resource", _ERROR, "A resource lacks `version` or `kind`."),
-            ("PRJ005", "unknown-setting", _WARNING, "`tool.olmkit` has an unknown setting."),
+            ("PRJ005", "unknown-setting", _ERROR, "`tool.olmkit` has an unknown setting."),
             ("PRJ006", "setting-type", _ERROR, "A setting has a value of the wrong type."),
             ("PRJ007", "toml-syntax", _ERROR, "`pyproject.toml` is not valid TOML."),
+            ("PRJ014", "misspelled-key", _ERROR, "A key of the `PROJECT` file is misspelled."),
+            ("PRJ015", "unknown-project-key", _WARNING, "A key of the `PROJECT` file is unknown."),
         ),
         GENERATE: (
             ("API001", "source-syntax", _ERROR, "A source file cannot be parsed."),
@@ -248,7 +254,10 @@ CODES: Final[Mapping[str, Code]] = {
             ("WCH004", "watch-value", _ERROR, "A key of an entry has an unusable value."),
             ("WCH005", "repeated-watch", _ERROR, "A kind has more than one entry."),
         ),
-        SCORECARD: (("SCD002", "scorecard-config-type", _ERROR, "A value has the wrong type."),),
+        SCORECARD: (
+            ("SCD002", "scorecard-config-type", _ERROR, "A value has the wrong type."),
+            ("SCD003", "scorecard-config-key", _WARNING, "A key has no effect."),
+        ),
         RENDER: (
             ("FBC900", "unrenderable-bundle", _ERROR, "A bundle cannot be part of a catalog."),
             ("FBC901", "file-left-out", _WARNING, "A file is not added to the catalog."),

@@ -3,20 +3,41 @@
 A rule applies to all names that start with its prefix; the longest prefix takes precedence. Its
 mirrors are tried first, in order, then its location. Only version 2 of the format is supported, and
 only the settings for sources of images; short names and search lists are not used, because olmkit
-interprets names like Docker.
+interprets names like Docker. Podman ignores unknown keys; here, each is a warning.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
-from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base import configuration, findings, toml_positions
+from olmkit.base.configuration import Shape
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic
 from olmkit.oci.reference import InvalidReferenceError, Reference
 
+_MIRROR: Final[Shape] = {"location": str, "insecure": bool, "pull-from-mirror": str}
+_FILE: Final[Shape] = {
+    "registry": [
+        {
+            "prefix": str,
+            "location": str,
+            "insecure": bool,
+            "blocked": bool,
+            "mirror-by-digest-only": bool,
+            "mirror": [_MIRROR],
+        }
+    ],
+    # Of other programs that read the file:
+    "unqualified-search-registries": object,
+    "short-name-mode": str,
+    "aliases": object,
+    "credential-helpers": object,
+    "additional-layer-store-auth-helper": str,
+}
 _PULLS = ("all", "digest-only", "tag-only")
 
 
@@ -58,12 +79,16 @@ class MirrorPlace:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one machine; of two with the same prefix, that of the later file counts."""
+    """The rules of one machine; of two with the same prefix, that of the later file counts.
+
+    `findings` are warnings about unknown keys.
+    """
 
     rules: Mapping[str, MirrorRule] = field(default_factory=dict, hash=False)
+    findings: tuple[Diagnostic, ...] = ()
 
     def merge(self, other: Rules) -> Rules:
-        return Rules({**self.rules, **other.rules})
+        return Rules({**self.rules, **other.rules}, self.findings + other.findings)
 
     def rule_for(self, reference: Reference) -> MirrorRule | None:
         found = [rule for rule in self.rules.values() if rule.covers(reference.name)]
@@ -96,7 +121,8 @@ class Rules:
 def parse(data: bytes, path: str) -> Rules:
     """Return the rules of one file; raise `ConfigurationError` if it is invalid."""
     try:
-        value: Any = tomllib.loads(data.decode())
+        text = data.decode()
+        value: Any = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigurationError(f"`{path}` is not TOML: {error}") from None
     listed = value.get("registry", [])
@@ -106,7 +132,13 @@ def parse(data: bytes, path: str) -> Rules:
     for item in listed:
         rule = _rule(item, path)
         rules[rule.prefix] = rule
-    return Rules(rules)
+    return Rules(rules, tuple(_unknown(value, text, path)))
+
+
+def _unknown(value: Any, text: str, path: str) -> Iterator[Diagnostic]:
+    for one in configuration.unknown_keys(value, _FILE):
+        at = toml_positions.find(text, path, *one.keys)
+        yield findings.create("CFG004", f"unknown key `{one.path}`", at=at, hint=one.hint)
 
 
 def _rule(item: Mapping[str, Any], path: str) -> MirrorRule:

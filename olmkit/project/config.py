@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from olmkit.base import findings, names
-from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Location
+from olmkit.base import findings, names, toml_positions
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Location, Severity
 from olmkit.project import ignores
-from olmkit.project.edits import toml_positions
 
 if TYPE_CHECKING:
     from olmkit.base.documents import Document
@@ -96,7 +95,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """One project. `document` has `plugins` and unknown keys of the file."""
+    """One project. `document` has `plugins` and unknown keys of the file, `findings` the latter."""
 
     name: str
     document: Document
@@ -147,10 +146,10 @@ def parse(
         project_file = document(project_file, prefix=prefix)
     reader = _Reader(project_file)
     project = reader.project()
-    settings, warnings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
+    settings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
     if reader.errors:
         raise ConfigurationError(reader.errors[0].message, "", tuple(reader.errors))
-    return replace(project, settings=settings, findings=warnings)
+    return replace(project, settings=settings)
 
 
 def document(project_file: bytes, *, prefix: str = "") -> Document:
@@ -224,11 +223,11 @@ def of_any_version(project_file: Document) -> Project:
 
 def without_file(pyproject: bytes | None, *, prefix: str = "") -> Project:
     """Return a project with settings but without a PROJECT file, APIs and name."""
-    settings, warnings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
+    settings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
     from olmkit.base import documents
 
     document = documents.load(b"{}", prefix + PROJECT_FILE)
-    return Project(name="", document=document, settings=settings, findings=warnings)
+    return Project(name="", document=document, settings=settings)
 
 
 def changed(settings: Settings, text: str) -> Settings:
@@ -268,6 +267,8 @@ class _Reader:
     errors: list[Diagnostic] = field(default_factory=list)
 
     def project(self) -> Project:
+        from olmkit.project import project_keys
+
         document = self.document
         if not isinstance(document.value, Mapping):
             self._wrong("PRJ001", "the project file has no keys", document.at())
@@ -291,6 +292,9 @@ class _Reader:
                 document.at("projectName"),
                 "use at most 63 lower-case letters, digits and dashes",
             )
+        warnings: list[Diagnostic] = []
+        for found in project_keys.check(document):
+            (self.errors if found.severity is Severity.ERROR else warnings).append(found)
         layout = document.get("layout")
         keys = layout if isinstance(layout, list) else [layout]
         return Project(
@@ -301,6 +305,7 @@ class _Reader:
             layout=tuple(key for key in keys if isinstance(key, str)),
             is_multigroup=document.get("multigroup") is True,
             apis=tuple(self._apis()),
+            findings=tuple(warnings),
         )
 
     def _apis(self) -> Iterator[Api]:
@@ -364,17 +369,13 @@ class _Reader:
 _OTHER_VERSION = "PRJ002"
 
 
-def parse_settings(
-    data: bytes | None, path: str = PYPROJECT_FILE
-) -> tuple[Settings, tuple[Diagnostic, ...]]:
-    """Return `[tool.olmkit]` of a `pyproject.toml`, and warnings about unknown settings.
+def parse_settings(data: bytes | None, path: str = PYPROJECT_FILE) -> Settings:
+    """Return `[tool.olmkit]` of a `pyproject.toml`.
 
-    Raises `ConfigurationError` if it is not TOML or a value has a wrong type.
+    Raises `ConfigurationError` if it is not TOML, or if a setting is unknown or of a wrong type.
     """
-    import difflib
-
     if data is None:
-        return Settings(), ()
+        return Settings()
     try:
         text = data.decode("utf-8")
         value: Any = tomllib.loads(text)
@@ -389,30 +390,26 @@ def parse_settings(
         raise ConfigurationError(found.message, "", (found,))
     known = {setting.name.replace("_", "-"): setting for setting in fields(Settings)}
     chosen: dict[str, Any] = {}
-    warnings: list[Diagnostic] = []
+    wrong: list[Diagnostic] = []
     for key, said in table.items():
         if key == ignores.SECTION:
             continue
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = (
-                f"did you mean `{near[0]}`?"
-                if near
-                else "known are " + ", ".join(f"`{name}`" for name in known)
-            )
-            at = toml_positions.find(text, path, "tool", "olmkit", key)
-            warnings.append(
-                findings.create("PRJ005", f"`tool.olmkit.{key}` is not a setting", at=at, hint=hint)
-            )
-            continue
-        try:
-            chosen[known[key].name] = _setting(str(known[key].type), said)
-        except _WrongTypeError as error:
-            at = toml_positions.find(text, path, "tool", "olmkit", key)
-            message = f"`tool.olmkit.{key}` must be {error}"
-            found = findings.create("PRJ006", message, at=at)
-            raise ConfigurationError(message, "", (found,)) from None
-    return Settings(**chosen), tuple(warnings)
+        code, message, hint = "PRJ005", f"`tool.olmkit.{key}` is not a setting", ""
+        if key in known:
+            try:
+                chosen[known[key].name] = _setting(str(known[key].type), said)
+                continue
+            except _WrongTypeError as error:
+                code, message = "PRJ006", f"`tool.olmkit.{key}` must be {error}"
+        else:
+            from olmkit.base import configuration
+
+            hint = configuration.suggest_key(key, [*known, ignores.SECTION])
+        at = toml_positions.find(text, path, "tool", "olmkit", key)
+        wrong.append(findings.create(code, message, at=at, hint=hint))
+    if wrong:
+        raise ConfigurationError(wrong[0].message, "", tuple(wrong))
+    return Settings(**chosen)
 
 
 class _WrongTypeError(TypeError):

@@ -31,12 +31,14 @@ class Baseline:
         baseline = Baseline()
         try:
             value: Any = json.loads(data)
-            if value["version"] != _VERSION:
+            if value["version"] != _VERSION or value.keys() != {"version", "findings"}:
                 raise ValueError
             for entry in value["findings"]:
+                if entry.keys() != {*_KEYS, "count"}:
+                    raise ValueError
                 key = tuple(str(entry[name]) for name in _KEYS)
                 baseline._left[key] += int(entry["count"])
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ConfigurationError(
                 f"`{path}` is not a baseline", hint="write one with `--write-baseline FILE`"
             ) from None

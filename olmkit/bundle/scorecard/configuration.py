@@ -1,17 +1,18 @@
 """`config.yaml` of the scorecard: stages of tests, each with an image, a command and labels.
 
 Source: `scorecard.operatorframework.io/v1alpha3` of operator-framework/api. As there, only the
-first document is read, keys match case-insensitively, unknown keys are ignored, and an empty
-file has no tests.
+first document is read, keys match case-insensitively, unknown keys have no effect, and an empty
+file has no tests. Here, an unknown key is a warning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from olmkit.base import findings
-from olmkit.base.diagnostics import InputError
+from olmkit.base import configuration, findings
+from olmkit.base.configuration import Shape
+from olmkit.base.diagnostics import Diagnostic, InputError
 from olmkit.base.documents import Document, Key
 from olmkit.bundle import layout, metadata, model
 from olmkit.bundle.model import Bundle
@@ -20,6 +21,23 @@ from olmkit.kube.labels import LabelSelector
 
 FILE_NAME = "config.yaml"
 MEDIA_TYPE = "scorecard+v1"
+
+_STORAGE: Final[Shape] = {"spec": {"mountPath": {"path": str}}}
+_TEST: Final[Shape] = {
+    "image": str,
+    "entrypoint": object,
+    "labels": object,
+    "uniqueID": str,
+    "storage": _STORAGE,
+}
+_FILE: Final[Shape] = {
+    "apiVersion": str,
+    "kind": str,
+    "metadata": object,
+    "stages": [{"parallel": bool, "tests": [_TEST]}],
+    "storage": _STORAGE,
+    "serviceaccount": str,
+}
 
 
 class ScorecardTest(NamedTuple):
@@ -40,11 +58,12 @@ class Stage(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """The stages in order, and the defaults of tests."""
+    """The stages in order, the defaults of tests, and warnings about unknown keys."""
 
     stages: tuple[Stage, ...] = ()
     service_account: str = ""
     storage: str = ""
+    findings: tuple[Diagnostic, ...] = ()
 
     def selected(self, selector: LabelSelector) -> tuple[Stage, ...]:
         """Return the stages with matching tests; stages without such tests are omitted."""
@@ -89,7 +108,17 @@ class _Reader:
             stages=tuple(self._stages(root)),
             service_account=self._text(root, "serviceaccount", ()),
             storage=self._storage(root, ()),
+            findings=tuple(self._unknown()),
         )
+
+    def _unknown(self) -> Iterator[Diagnostic]:
+        for one in configuration.unknown_keys(self._document.value, _FILE, any_case=True):
+            yield findings.create(
+                "SCD003",
+                f"unknown key `{one.path}`",
+                at=self._document.at_key(*one.keys),
+                hint=one.hint,
+            )
 
     def _stages(self, root: Mapping[str, Any]) -> Iterator[Stage]:
         for value, keys in self._items(root, "stages", ()):

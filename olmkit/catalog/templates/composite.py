@@ -227,6 +227,7 @@ def _fields(document: Document, shape: Object, schema: str) -> Mapping[str, Any]
         fields = shapes.read(shape, document.value)
     except ShapeError as error:
         raise findings.error(FORM, error.message, at=document.at(*error.keys)) from None
+    refuse_all(list(source.misspelled(shape, document)))
     if fields["schema"] != schema:
         raise findings.error(
             FORM,

@@ -12,11 +12,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from olmkit.base import documents, findings
+from olmkit.base import configuration, documents, findings
 from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document, Key, field_path
 from olmkit.catalog.blobs import shapes, stream, wire
-from olmkit.catalog.blobs.shapes import AnyValue, Field, ListOf, Object, ShapeError, Text, Truth
+from olmkit.catalog.blobs.shapes import (
+    AnyValue,
+    Field,
+    ListOf,
+    Object,
+    Shape,
+    ShapeError,
+    Text,
+    Truth,
+)
 from olmkit.catalog.blobs.stream import Part
 from olmkit.catalog.templates.findings import FORM, refuse_all
 
@@ -138,6 +147,8 @@ def read(data: bytes, path: str, kind: Kind | None = None) -> Template:
     template = Template(kind=chosen, fields=fields, document=document)
     if chosen is Kind.SEMVER:
         refuse_all(list(_strict(template)))
+    else:
+        refuse_all(list(misspelled(_SHAPES[chosen], document)))
     schema = fields["schema"]
     if schema != SCHEMAS[chosen]:
         raise findings.error(
@@ -271,6 +282,23 @@ def _strict(template: Template) -> Iterator[Diagnostic]:
             at=document.at_key(*keys),
             hint="remove it, or correct its spelling",
         )
+
+
+def misspelled(shape: Object, document: Document) -> Iterator[Diagnostic]:
+    """Report keys that resemble known ones, in files whose other unknown keys are ignored.
+
+    The keys of catalog blobs are not reported: catalogs have their own rules.
+    """
+    for one in configuration.unknown_keys(document.value, _known(shape), any_case=True):
+        if one.is_misspelled:
+            message = f"unknown field `{one.path}`"
+            yield findings.create(FORM, message, at=document.at_key(*one.keys), hint=one.hint)
+
+
+def _known(shape: Shape) -> configuration.Shape:
+    if isinstance(shape, Object):
+        return {each.name: _known(each.shape) for each in shape.fields}
+    return [_known(shape.item)] if isinstance(shape, ListOf) else object
 
 
 def _any(_: object) -> None:

@@ -149,6 +149,7 @@ def scorecard(
     if not validation.are_folders((reference,)):
         pulled = app.run(check.pull((reference,), access))
     card = job.load(job.read_tree(reference, pulled), reference, config=config, selector=selector)
+    app.report(card.configuration.findings)
     if list_:
         app.terminal.result(_FORMS[output](card.listed()))
         return

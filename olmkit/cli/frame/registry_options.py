@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.cli.frame import options
 
 if TYPE_CHECKING:
+    from olmkit.base.diagnostics import Diagnostic
+    from olmkit.cli.frame.app import App
     from olmkit.edges.images.access_settings import Access
     from olmkit.oci.content import Platform
 
@@ -57,6 +59,7 @@ def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
             skip_tls_verify=arguments.pop("insecure_skip_tls_verify"),
             authfile=arguments.pop("authfile"),
             environment=os.environ,
+            report=_report_once(positional[0]),
         )
         return run(*positional, access=access, **arguments)
 
@@ -87,6 +90,17 @@ def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
         ),
     ]
     return options.add(gathered, added)
+
+
+def _report_once(app: App) -> Callable[[Sequence[Diagnostic]], None]:
+    """Print each warning about a file once, although each registry reads the file."""
+    shown: set[Diagnostic] = set()
+
+    def report(found: Sequence[Diagnostic]) -> None:
+        app.report([one for one in found if one not in shown])
+        shown.update(found)
+
+    return report
 
 
 def target_options(run: Callable[..., Any]) -> Callable[..., Any]:

@@ -61,6 +61,7 @@ def run(
         on_samples=samples,
     )
     ready = run_job.prepare(options, os.environ)
+    app.report(ready.findings)
     if not no_check:
         app.run(run_job.check(ready))
     server = ready.cluster.server if ready.cluster else "the samples"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from olmkit.base.diagnostics import Diagnostic
     from olmkit.oci.content import Platform
+
+
+def _ignore(_: Sequence[Diagnostic]) -> None:
+    """Print nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +27,8 @@ class Access:
     platform: Platform | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     option_prefix: str = ""  # a prefix of these options in hints, such as `target-`
+    report: Callable[[Sequence[Diagnostic]], None] = field(default=_ignore, repr=False)
+    """Called with the warnings about the files that configure registries; also repeatedly."""
 
 
 def of_process() -> Access:

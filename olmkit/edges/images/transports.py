@@ -170,6 +170,7 @@ async def _open_registry(
     rules = mirrors.read(access.environment)
     places: Sequence[MirrorPlace] = ()
     if rules is not None:
+        access.report(rules.findings)
         places = (rules.target(reference),) if write else rules.sources(reference)
     async with contextlib.AsyncExitStack() as stack:
         if web is None:

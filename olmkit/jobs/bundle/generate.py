@@ -126,7 +126,7 @@ def prepare(project: Path, options: BundleGenerateOptions) -> PreparedBundle:
     old = _old_annotations(found, output)
     channels = options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS
     _check_channels(channels, options.default_channel)
-    passed_over: list[Diagnostic] = []
+    passed_over: list[Diagnostic] = list(facts.findings)
     draft = None
     if BundlePart.MANIFESTS in options.parts:
         kept = _kept_version(project, options, package, found)
@@ -177,7 +177,7 @@ def write(
         for root, changes in written.parts:
             if root != output:
                 disk.apply(root, changes)
-    findings_of_result = (*prepared.passed_over, *result.findings) if result else ()
+    findings_of_result = (*prepared.passed_over, *(result.findings if result else ()))
     return BundleGenerateResult(
         package=prepared.package,
         version=str(result.csv["spec"].get("version", "")) if result else options.version,
@@ -228,6 +228,7 @@ class _Facts:
 
     name: str = ""
     layout: str = "unknown"
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def _facts(project: Path) -> _Facts:
@@ -235,7 +236,11 @@ def _facts(project: Path) -> _Facts:
     if not paths.is_file(path):
         return _Facts()
     found = config.of_any_version(documents.load(disk.read_file(path), str(path)))
-    return _Facts(name=found.name, layout=",".join(filter(None, found.layout)) or "unknown")
+    return _Facts(
+        name=found.name,
+        layout=",".join(filter(None, found.layout)) or "unknown",
+        findings=found.findings,
+    )
 
 
 def _check_channels(channels: str, default: str) -> None:

@@ -72,7 +72,7 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
     """
     project = options.publish.project
     pyproject = disk.read_if_there(project / config.PYPROJECT_FILE)
-    settings, _ = config.parse_settings(pyproject)
+    settings = config.parse_settings(pyproject)
     found = watched.read(project)
     if found.language:
         return _plan_watched(options, found.language, settings)
@@ -271,7 +271,7 @@ async def _with_engine(
     ):
         raise fault
     name = _engine_name(options)
-    settings, _ = config.parse_settings(pyproject)
+    settings = config.parse_settings(pyproject)
     base = options.base or settings.image_base
     arguments = {
         **({"BASE": base} if base else {}),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import ConfigurationError, OlmkitError
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, OlmkitError
 from olmkit.edges import disk, paths
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
@@ -50,6 +50,7 @@ class Ready:
     environment: Mapping[str, str]
     cluster: ClusterConfig | None
     kinds: tuple[GVK, ...]
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
@@ -93,6 +94,7 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
         environment=found,
         cluster=cluster,
         kinds=run_plan.kinds(project),
+        findings=project.findings,
     )
 
 

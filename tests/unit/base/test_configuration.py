@@ -43,5 +43,20 @@ def test_a_value_that_is_not_a_mapping_is_refused() -> None:
         read("[1]")
 
 
+def test_unknown_keys_of_lenient_files_are_found_with_what_they_resemble() -> None:
+    value = {"Kind": "a", "items": [{"firstNam": 1}, 3], "any": {"x": 1}, "zzz": {}, "ful": 1}
+    found = list(configuration.unknown_keys(value, SHAPE))
+    assert [(one.path, one.is_misspelled) for one in found] == [
+        ("Kind", True),
+        ("items[0].firstNam", True),
+        ("zzz", False),
+        ("ful", True),
+    ]
+    assert found[1].hint == "did you mean `firstName`?"
+    found = list(configuration.unknown_keys(value, SHAPE, any_case=True))
+    assert [one.path for one in found] == ["items[0].firstNam", "zzz", "ful"]
+    assert list(configuration.unknown_keys([value], SHAPE)) == []
+
+
 def test_without_a_similar_key_all_known_keys_are_named() -> None:
     assert configuration.suggest_key("zzz", ["b", "a"]) == "known keys are `a`, `b`"

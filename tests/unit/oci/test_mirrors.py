@@ -133,3 +133,25 @@ def test_an_invalid_file_is_reported(conf: bytes, words: str) -> None:
 def test_a_location_that_is_not_a_name_is_ignored() -> None:
     conf = b'[[registry]]\nlocation = "a.b"\n[[registry.mirror]]\nlocation = "Not A Name"\n'
     assert sources_of("a.b/x:v1", conf) == ["a.b/x:v1"]
+
+
+def test_unknown_keys_are_warnings_with_a_place_and_a_suggestion() -> None:
+    text = """short-name-mode = "enforcing"
+[aliases]
+a = "b/a"
+[[registry]]
+locaton = "a"
+prefix = "quay.io"
+[[registry.mirror]]
+location = "b"
+Insecure = true
+[credential]
+"""
+    assert mirrors.parse(CONF, "f").findings == ()
+    found = mirrors.parse(text.encode(), "f").findings
+    assert [(one.rule, one.message, one.hint, one.at and one.at.line) for one in found] == [
+        ("CFG004", "unknown key `registry[0].locaton`", "did you mean `location`?", 5),
+        ("CFG004", "unknown key `registry[0].mirror[0].Insecure`", "did you mean `insecure`?", 9),
+        ("CFG004", "unknown key `credential`", "did you mean `credential-helpers`?", 10),
+    ]
+    assert mirrors.parse(CONF, "f").merge(mirrors.parse(text.encode(), "f")).findings == found

@@ -145,15 +145,18 @@ def test_settings_are_read() -> None:
     assert project.findings == ()
 
 
-def test_an_unknown_setting_is_a_warning_with_a_suggestion() -> None:
-    project = config.parse(b'version: "3"\n', b"[tool.olmkit]\nsource = 'a'\nnonsense = 1\n")
-    first, second = project.findings
+def test_unknown_settings_are_errors_with_a_suggestion() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        config.parse(b'version: "3"\n', b"[tool.olmkit]\nsource = 'a'\nnonsense = 1\n")
+    first, second = caught.value.diagnostics
     assert (first.rule, first.severity, first.hint) == (
         "PRJ005",
-        "warning",
+        "error",
         "did you mean `sources`?",
     )
-    assert second.hint.startswith("known are ")
+    assert first.at is not None
+    assert (first.at.line, second.at and second.at.line) == (2, 3)
+    assert second.hint.startswith("known keys are ")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def read(environment: Mapping[str, str]) -> Rules | None:
 
         rules = mirrors.parse(disk.read_file(path, limit=_LIMIT), str(path))
         found = rules if found is None else found.merge(rules)
-    return found if found is not None and found.rules else None
+    return found if found is not None and (found.rules or found.findings) else None
 
 
 def _files(environment: Mapping[str, str]) -> Iterator[Path]:

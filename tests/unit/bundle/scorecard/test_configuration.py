@@ -31,6 +31,21 @@ stages: broken
 """
 
 
+def test_unknown_keys_are_warnings_with_a_place() -> None:
+    found = configuration.load(FULL, "config.yaml").findings
+    typo = configuration.load(
+        b"stages:\n- paralel: true\n  tests: [{imag: a}]\nstage: []", "c"
+    ).findings
+    assert [(one.rule, one.message, one.at and one.at.line) for one in found] == [
+        ("SCD003", "unknown key `stages[0].tests[0].unknown`", 11)
+    ]
+    assert [(one.severity, one.message, one.hint) for one in typo] == [
+        ("warning", "unknown key `stages[0].paralel`", "did you mean `parallel`?"),
+        ("warning", "unknown key `stages[0].tests[0].imag`", "did you mean `image`?"),
+        ("warning", "unknown key `stage`", "did you mean `stages`?"),
+    ]
+
+
 def test_a_configuration_is_read_completely() -> None:
     assert configuration.load(FULL, "config.yaml") == Configuration(
         stages=(
@@ -48,6 +63,7 @@ def test_a_configuration_is_read_completely() -> None:
         ),
         service_account="checker",
         storage="/all",
+        findings=configuration.load(FULL, "config.yaml").findings,
     )
 
 

@@ -492,5 +492,8 @@ def test_a_baseline_omits_known_findings(run: Run, bundle: Path) -> None:
 
     (bundle.parent / "known.json").write_text("[]")
     assert run("bundle", "--baseline", "known.json")[0] == 2
+    for extra in ('"note": 1, "findings": []', '"findings": [{"line": 1}]'):
+        (bundle.parent / "known.json").write_text(f'{{"version": 1, {extra}}}')
+        assert run("bundle", "--baseline", "known.json")[0] == 2
     assert run("bundle", "--baseline", "absent.json")[0] == 2
     assert run("bundle", "--write-baseline", "known.json", "--fix")[0] == 2

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from olmkit.base.diagnostics import ConfigurationError, RemoteError
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, Location, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.access_settings import Access
@@ -51,6 +52,21 @@ def test_an_image_comes_from_the_mirror_under_its_own_name(
     assert facts.reference == f"far.invalid/team/op@{IMAGE.digest}"
     run(job.copy(f"far.invalid/team/op@{IMAGE.digest}", f"oci:{tmp_path}/copy:v1", access))
     assert run(job.inspect(f"oci:{tmp_path}/copy:v1", access)).digest == str(IMAGE.digest)
+
+
+def test_unknown_keys_are_reported_also_by_a_file_without_rules(
+    registry: RegistryServer, tmp_path: Path
+) -> None:
+    access = configuration(tmp_path, registry)
+    path = tmp_path / "registries.conf"
+    path.write_text('[[registries]]\nlocation = "far.invalid"\n')
+    found: list[Diagnostic] = []
+    access = replace(access, report=found.extend)
+    run(transfer.copy(MemoryStore.of(IMAGE), Layout(tmp_path / "l"), IMAGE.descriptor, tag="x"))
+    run(job.copy(f"oci:{tmp_path}/l:x", f"{registry.host}/op:v1", access))
+    assert {(one.message, one.at) for one in found} == {
+        ("unknown key `registries`", Location(path=str(path), line=1, column=3))
+    }
 
 
 def test_a_blocked_name_is_refused(registry: RegistryServer, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.catalog.templates import composite as template
 from olmkit.jobs.catalog.templates import composite
 from olmkit.jobs.catalog.templates.composite import Composed, CompositeOptions
 
@@ -131,3 +132,26 @@ def test_a_directory_in_place_of_the_file_is_reported(options: CompositeOptions)
 
     with pytest.raises(ConfigurationError, match="is a directory"):
         render(replace(options, validate=False))
+
+
+def test_a_misspelled_key_is_an_error_and_other_unknown_keys_are_ignored() -> None:
+    wrong = components("x").replace("destination: {path", "note: 1\n  destination: {pth")
+    with pytest.raises(InputError) as caught:
+        template.components((wrong.encode(), "c.yaml"), (CATALOGS.encode(), "catalogs.yaml"))
+    [found] = caught.value.diagnostics
+    assert (found.rule, found.message, found.hint, found.at and found.at.line) == (
+        "FBC910",
+        "unknown field `components[0].destination.pth`",
+        "did you mean `path`?",
+        5,
+    )
+    with pytest.raises(InputError, match=r"unknown field `catalogs\[0\].builder`"):
+        template.components(
+            (components("x").encode(), "c.yaml"),
+            (CATALOGS.replace("builders", "builder").encode(), "catalogs.yaml"),
+        )
+    [made] = template.components(
+        (components("x").replace("components:", "x-note: 1\ncomponents:").encode(), "c.yaml"),
+        (CATALOGS.encode(), "catalogs.yaml"),
+    )
+    assert made.folder == "x"

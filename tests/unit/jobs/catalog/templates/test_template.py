@@ -11,6 +11,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.catalog.bundles.migrate import Level
+from olmkit.catalog.templates import source
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.catalog.render import Rendered
@@ -111,3 +112,12 @@ def test_images_in_one_registry_share_connections(
 
     assert len(rendered.blobs) == 6
     assert len(clients) == 1
+
+
+def test_a_misspelled_key_of_a_lenient_template_is_an_error() -> None:
+    with pytest.raises(InputError) as caught:
+        source.read(b"schema: olm.template.basic\nentires: []\n", "t.yaml")
+    [found] = caught.value.diagnostics
+    assert (found.message, found.hint) == ("unknown field `entires`", "did you mean `entries`?")
+    read = source.read(b"Schema: olm.template.basic\nx-images: &a []\nENTRIES: *a\n", "t.yaml")
+    assert read.fields["entries"] == []

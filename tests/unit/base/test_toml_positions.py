@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import tomllib
 
 import pytest
 
-from olmkit.project.edits import toml_positions
+from olmkit.base import toml_positions
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,20 @@ from olmkit.project.edits import toml_positions
 def test_a_key_is_found_at_its_line(text: str, line: int, column: int) -> None:
     at = toml_positions.find(text, "p", "tool", "olmkit", "role-name")
     assert (at.path, at.line, at.column) == ("p", line, column)
+
+
+def test_a_key_in_a_list_of_tables_is_found() -> None:
+    text = "[[registry]]\na = 1\n[[registry]]\na = 2\n[[registry.mirror]]\nb = 1\n"
+    assert toml_positions.find(text, "p", "registry", 0, "a").line == 2
+    assert toml_positions.find(text, "p", "registry", 1, "a").line == 4
+    assert toml_positions.find(text, "p", "registry", 1, "mirror", 0, "b").line == 6
+
+
+def test_many_lines_with_the_name_do_not_take_quadratic_time() -> None:
+    start = time.process_time()
+    comments = "# key\n" * 100_000
+    assert toml_positions.find(comments + "key = 1\n", "p", "key").line is None
+    assert time.process_time() - start < 10
 
 
 def test_a_missing_key_has_the_place_of_the_file() -> None:
