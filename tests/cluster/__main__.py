@@ -181,6 +181,7 @@ class Running:
 
     def _install_olm(self) -> None:
         made = self.settings
+        self.tell({"start": "slow-line"})
         kubectl = made.kubectl()
         _run(*kubectl, "apply", "--server-side", "-f", f"{made.programs['olm']}/crds")
         _run(*kubectl, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
@@ -193,6 +194,7 @@ class Running:
             "spec": {},
         }
         _run(*kubectl, "create", "-f", "-", text=json.dumps(group))
+        _until(lambda: _listens(made.slow_server), "the slow line to the API server", made.folder)
         for name in OLM:
             self.tell({"start": name})
 
@@ -243,6 +245,15 @@ def get(made: Settings, path: str) -> bytes | None:
             return bytes(answer.read())
     except OSError:
         return None
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def _node_ready(made: Settings) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 
 NODE_NAME = "node1"
 FRONT_PROXY = "front-proxy-client"
+HERE = Path(__file__).resolve().parent
+SLOW_MILLISECONDS = 60
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -60,6 +63,11 @@ class Settings:
     @property
     def server(self) -> str:
         return f"https://{self.node}:6443"
+
+    @property
+    def slow_server(self) -> str:
+        """Return the address at which the API server answers with a delay, for OLM."""
+        return f"{self.node}:6444"
 
     @property
     def kubeconfig(self) -> Path:
@@ -129,6 +137,10 @@ class Settings:
         }
         if self.has_olm:
             olm = self.programs["olm"]
+            words["slow-line"] = [
+                *(sys.executable, f"{HERE}/slow_line.py", self.slow_server),
+                *(self.server.removeprefix("https://"), str(SLOW_MILLISECONDS)),
+            ]
             words["olm-operator"] = [f"{olm}/olm", "--namespace", "olm", "--interval", "1m"]
             words["catalog-operator"] = [
                 *(f"{olm}/catalog", "--namespace", "olm", "--interval", "1m"),
@@ -142,8 +154,10 @@ class Settings:
             "KUBECONFIG": str(self.kubeconfig),
             "GOGC": "400",  # 10% less CPU, for some memory
         }
+        slow = {"KUBECONFIG": f"{folder}/slow.kubeconfig"}
+        own = {"olm-operator": environment | slow}
         return {
-            name: {"words": list(command), "environment": environment}
+            name: {"words": list(command), "environment": own.get(name, environment)}
             for name, command in words.items()
         }
 
@@ -186,6 +200,9 @@ def write(settings: Settings) -> None:
     _front_proxy(folder)
     _secret(folder / "tokens.csv", f"{settings.token},admin,1,system:masters\n")
     _secret(settings.kubeconfig, json.dumps(_kubeconfig(settings), indent=1))
+    slow = _kubeconfig(settings)
+    slow["clusters"][0]["cluster"]["server"] = f"https://{settings.slow_server}"
+    _secret(folder / "slow.kubeconfig", json.dumps(slow, indent=1))
     for name, value in _json_files(settings).items():
         (folder / name).write_text(json.dumps(value, indent=1))
     for name, text in _text_files(settings).items():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FILES = ("__main__", "images", "node", "olm_v1", "settings")
+FILES = ("__main__", "images", "node", "olm_v1", "settings", "slow_line")
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -233,13 +233,15 @@ def eventually() -> Callable[..., Any]:
         question: Callable[[], Any], seconds: float = 180, what: str | Callable[[], str] = ""
     ) -> Any:
         end = time.monotonic() + seconds
+        pause = 0.3
         while True:
             answer = question()
             if answer:
                 return answer
             wanted = what() if callable(what) else what or question
             assert time.monotonic() < end, f"in {seconds} s not: {wanted}"
-            time.sleep(0.3)
+            time.sleep(pause)
+            pause = min(pause * 1.2, 1.5)  # most questions start a process
 
     return ask
 

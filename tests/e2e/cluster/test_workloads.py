@@ -1,7 +1,8 @@
 """Operators whose Deployments, pods or bundle objects cannot work, and the reports of `why`.
 
-All of them are installed at once, each in its own namespace. With `OLMKIT_RECORD` set, the
-observed objects without irrelevant fields become the input of the golden tests of `why`.
+All of them are installed at once, each in its own namespace, and removed one by one: OLM checks
+an install that does not succeed again and again. With `OLMKIT_RECORD` set, the observed objects
+without irrelevant fields become the input of the golden tests of `why`.
 """
 
 from __future__ import annotations
@@ -629,6 +630,7 @@ def test_the_first_line_names_the_cause(
     finally:
         if one.is_last:
             taint(cluster, on=False)
+    cluster.kubectl("delete", "subscription,csv", "--all", "-n", one.namespace, "--wait=false")
 
 
 def _until_there(cluster: Any, name: str, namespace: str) -> None:
@@ -642,13 +644,15 @@ def _explained(cluster: Any, run_olmkit: Any, world: World, tmp_path: Path, one:
     file = tmp_path / "objects.yaml"
     words = ["why", one.name, "-n", one.namespace, "--save", file]
     deadline = time.monotonic() + WAIT
+    pause = 2.0
     while True:
         found = run_olmkit.try_(*words, "-o", "json", code=None).json["result"]
         told = " ".join([found["message"], *found["details"]])
         if found["cause"] == one.cause and one.says in told and found["hint"]:
             break
         assert time.monotonic() < deadline, found
-        time.sleep(2)
+        time.sleep(pause)
+        pause = min(pause * 1.3, 8)
     if os.environ.get("OLMKIT_RECORD"):
         record(one, recorded(file.read_text(), cluster, world, one.namespace))
 
