@@ -237,7 +237,22 @@ def webhook_services(csv: Any) -> tuple[str, ...]:
         for one in sequence(spec(csv).get("webhookdefinitions"))
         if isinstance(one, Mapping)
     )
-    return tuple(f"{name.replace('.', '-')}-service" for name in dict.fromkeys(named))
+    return tuple(map(_service, dict.fromkeys(named)))
+
+
+def api_services(csv: Any) -> dict[str, str]:
+    """Return the Services that OLM creates for the aggregated APIs of a CSV: APIService → name."""
+    owned = sequence(mapping(spec(csv).get("apiservicedefinitions")).get("owned"))
+    return {
+        f"{text(one.get('version'))}.{text(one.get('group'))}": _service(
+            text(one.get("deploymentName"))
+        )
+        for one in map(mapping, owned)
+    }
+
+
+def _service(deployment: str) -> str:
+    return f"{deployment.replace('.', '-')}-service"
 
 
 def owned_crds(csv: Any) -> tuple[str, ...]:

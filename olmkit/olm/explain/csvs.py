@@ -13,7 +13,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds, webhook_fit
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import bundle_objects, conversions, explanation, forms
+from olmkit.olm.explain import bundle_objects, conversions, explanation, forms, system
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.explain.requirements import explain_old_version, find_unmet_requirements
 from olmkit.olm.explain.workloads import pods, templates
@@ -299,18 +299,24 @@ def explain_succeeded_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | 
 
 
 def _explain_expired_certificate(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Explain certificates of webhooks that OLM should have renewed, and that have expired."""
-    services = kinds.webhook_services(csv)
+    """Explain certificates of webhooks and APIs that OLM should have renewed, and that expired."""
+    hooks, apis = kinds.webhook_services(csv), kinds.api_services(csv)
+    services = tuple(dict.fromkeys((*hooks, *apis.values())))
     now = explanation.moment(snapshot.moment)
     due = explanation.moment(kinds.status(csv).get("certsRotateAt"))
     if not services or now is None or due is None or now < due + _RENEWED_BEFORE:
         return None
-    names = ", ".join(f"`{name}`" for one in services for name in _webhook_names(csv, one))
+    names = ", ".join(f"`{name}`" for one in hooks for name in _webhook_names(csv, one))
+    listed = ", ".join(f"`{name}`" for name in apis)
+    whose = [f"the webhooks {names}"] if names else []
+    whose += [f"the APIs {listed}"] if listed else []
+    stopped = system.explain_olm(snapshot)
+    first = "check that OLM's `olm-operator` runs, and its log"
     return Diagnosis(
         cause="webhook-certificate-expired",
-        message=f"the certificate of the webhooks {names} has expired: OLM has not renewed it "
-        f"since {due:%Y-%m-%d}",
-        hint="check that OLM's `olm-operator` runs, and its log; after that, OLM renews a deleted "
+        message=f"the certificate of {' and of '.join(whose)} has expired: OLM has not renewed it "
+        f"since {due:%Y-%m-%d}{f', because {stopped.message}' if stopped else ''}",
+        hint=f"{stopped.hint if stopped else first}; after that, OLM renews a deleted "
         f"certificate: `kubectl delete secret -n {snapshot.namespace} "
         f"{' '.join(f'{one}-cert' for one in services)}`",
         origin=FaultOrigin.WORLD,

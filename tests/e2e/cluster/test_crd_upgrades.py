@@ -222,3 +222,43 @@ def test_an_operator_that_was_installed_with_others_can_be_uninstalled(
            "--delete-operands", "--timeout", "120s")  # fmt: skip
     assert cluster.get("operators.operators.coreos.com", f"thing{number}.{place}") is None
     assert cluster.get("crd", f"thing{number}s.example.com") is None
+
+
+def test_a_refused_upgrade_is_retried_after_its_objects_were_corrected(
+    cluster: Any, run_olmkit: Any, eventually: Callable[..., Any], phases: dict[str, list[int]]
+) -> None:
+    number = min(phases["refused"])
+    package, place = f"thing{number}", _place(number)
+    new, old = f"{package}.v2.0.0", f"{package}.v1.0.0"
+
+    def why() -> dict[str, Any]:
+        done = run_olmkit.try_("why", package, "-n", place, "-o", "json", code=None)
+        return dict(done.json["result"])
+
+    # OLM repeats the plan for a minute, and then never again.
+    eventually(lambda: why()["standing"] == "blocked", what="the plan has failed")
+    found = why()
+    assert found["cause"] == "crd-rejects-objects"
+    assert f"`olmkit upgrade {package} -n {place} --retry`" in found["hint"]
+    retry = ("upgrade", package, "-n", place, "--retry")
+    refused = run_olmkit.try_(*retry, code=1)
+    assert "refuses existing objects" in refused.err
+    assert cluster.get("csv", new, "-n", place)
+
+    case = CASES[NUMBERS[number]]
+    good = specs_of({"old": case["new"], "new": case["new"]})[0]
+    kind = f"{package}s.example.com"
+    for one in cluster.list(kind, "-n", place):
+        cluster.kubectl("replace", "-f", "-", text=json.dumps(one | {"spec": good}))
+    assert run_olmkit.try_(*retry, "-o", "json").json["result"]["hops"] == [new]
+
+    assert cluster.get("csv", new, "-n", place)["status"]["phase"] == "Succeeded"
+    assert cluster.get("csv", old, "-n", place) is None
+    assert cluster.get("subscription", package, "-n", place)["status"]["installedCSV"] == new
+    (plan,) = [
+        one
+        for one in cluster.list("installplan", "-n", place)
+        if new in one["spec"]["clusterServiceVersionNames"]
+    ]
+    assert plan["status"]["phase"] == "Complete"
+    assert why()["cause"] == "healthy"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import re
 import subprocess
 import sys
 import time
@@ -314,59 +315,90 @@ def test_objects_that_cannot_be_converted_are_the_cause_and_can_be_removed(
     eventually(lambda: not new(), what=lambda: f"nothing is left: {new()}")
 
 
-def test_the_bundle_of_another_namespace_is_not_the_cause(
-    cluster: Any, run_olmkit: Any, image: str, namespace: str, tmp_path: Path, eventually: Any
-) -> None:
-    """Both use one catalog in the namespace `olm`, where OLM unpacks both bundles."""
+FOUL = "foul"  # its bundle image does not exist
+SIX = (FOUL, "ash", "elm", "fir", "oak", "yew")
+
+
+def shared_catalog(cluster: Any, run_olmkit: Any, folder: Path, tag: str) -> Manifest:
+    """Push a catalog of six packages with bundle images, and return a CatalogSource for it."""
     lines = []
-    for package in ("fair", "foul"):
-        made = csv(package, "1.0.0", image)
-        folder = tmp_path / package
-        (folder / "manifests").mkdir(parents=True)
-        (folder / "metadata").mkdir()
-        (folder / "manifests" / "csv.yaml").write_text(json.dumps(made))
-        (folder / "manifests" / "crd.yaml").write_text(json.dumps(crd(package)))
+    for package in SIX:
+        made = csv(package, "1.0.0", "")
+        made["spec"]["install"]["spec"]["deployments"] = []  # ready at once
+        bundle = folder / package
+        (bundle / "manifests").mkdir(parents=True)
+        (bundle / "metadata").mkdir()
+        (bundle / "manifests" / "csv.yaml").write_text(json.dumps(made))
+        (bundle / "manifests" / "crd.yaml").write_text(json.dumps(crd(package)))
         key = "operators.operatorframework.io.bundle"
         notes = {f"{key}.mediatype.v1": "registry+v1", f"{key}.manifests.v1": "manifests/",
                  f"{key}.metadata.v1": "metadata/", f"{key}.package.v1": package,
                  f"{key}.channels.v1": "stable"}  # fmt: skip
-        (folder / "metadata" / "annotations.yaml").write_text(json.dumps({"annotations": notes}))
-        tag = f"{cluster.registry}/{package}-bundle:1"
-        if package == "fair":
-            run_olmkit("bundle", "build", folder, "-t", tag, "--push")
+        (bundle / "metadata" / "annotations.yaml").write_text(json.dumps({"annotations": notes}))
+        image = f"{cluster.registry}/{package}-bundle:1"
+        if package != FOUL:
+            run_olmkit("bundle", "build", bundle, "-t", image, "--push")
         blobs = [json.loads(line) for line in catalog(package, (made, crd(package))).splitlines()]
-        blobs[1] |= {"image": tag, "properties": blobs[1]["properties"][:1]}
+        blobs[1] |= {"image": image, "properties": blobs[1]["properties"][:1]}
         lines += map(json.dumps, blobs)
-    (tmp_path / "shelf").mkdir()
-    (tmp_path / "shelf" / "catalog.json").write_text("\n".join(lines))
-    tag = f"{cluster.registry}/shelf:{namespace}"
-    run_olmkit("catalog", "build", tmp_path / "shelf", "-t", tag, "--push")
-    extract = {"catalogDir": "/configs"}
-    pod = {"securityContextConfig": "restricted", "extractContent": extract}
-    shelf = {
+    (folder / "shelf").mkdir()
+    (folder / "shelf" / "catalog.json").write_text("\n".join(lines))
+    run_olmkit("catalog", "build", folder / "shelf", "-t", tag, "--push")
+    pod = {"securityContextConfig": "restricted", "extractContent": {"catalogDir": "/configs"}}
+    return {
         "apiVersion": "operators.coreos.com/v1alpha1",
         "kind": "CatalogSource",
-        "metadata": {"name": namespace, "namespace": "olm"},
+        "metadata": {"name": tag.rpartition(":")[2], "namespace": "olm"},
         "spec": {"sourceType": "grpc", "image": tag, "grpcPodConfig": pod},
     }
-    cluster.apply(json.dumps(shelf))
-    places = {"foul": f"{namespace}-foul", "fair": namespace}
-    take = ("--catalog", namespace, "--catalog-namespace", "olm")
+
+
+def test_six_concurrent_installs_do_not_blame_the_bundles_of_others(
+    cluster: Any, run_olmkit: Any, namespace: str, tmp_path: Path, eventually: Any
+) -> None:
+    """All use one catalog in the namespace `olm`, where OLM unpacks all bundles; one never ends."""
+    tag = f"{cluster.registry}/shelf:{namespace}"
+    cluster.apply(json.dumps(shared_catalog(cluster, run_olmkit, tmp_path, tag)))
+    places = {package: f"{namespace}-{package}" for package in SIX}
+    take = ("--catalog", namespace, "--catalog-namespace", "olm", "--mode", "OwnNamespace")
+    installs: dict[str, subprocess.Popen[str]] = {}
+
+    def blamed(package: str, said: str) -> list[str]:
+        return [one for one in SIX if one != package and re.search(rf"\b{one}\b", said)]
+
+    def why(package: str) -> str:
+        done = run_olmkit.try_("why", package, "-n", places[package], code=None)
+        assert blamed(package, done.out + done.err) == []
+        return str(done.out)
+
     try:
         eventually(
             lambda: cluster.get("catalogsource", namespace, "-n", "olm")
             .get("status", {}).get("connectionState", {}).get("lastObservedState") == "READY"
         )  # fmt: skip
-        done = run_olmkit.try_("install", "foul", "-n", places["foul"], *take, code=1)
+        done = run_olmkit.try_("install", FOUL, "-n", places[FOUL], *take, code=1)
         assert "foul-bundle:1` cannot be read from here" in done.err
-        for made in requested("foul", places["foul"], namespace):
+        for made in requested(FOUL, places[FOUL], namespace):
             cluster.apply(json.dumps(made))
-        eventually(lambda: "foul-bundle:1` cannot be pulled" in run_olmkit.try_(
-            "why", "foul", "-n", places["foul"], code=None).out)  # fmt: skip
-        done = run_olmkit.try_("install", "fair", "-n", places["fair"], *take)
-        assert "foul" not in done.err + done.out
+        for package in SIX[1:]:
+            installs[package] = run_olmkit.start("install", package, "-n", places[package], *take)
+        while any(one.poll() is None for one in installs.values()):
+            for package in SIX:
+                why(package)
+        for package, install in installs.items():
+            said, _ = install.communicate()
+            assert install.returncode == 0, said
+            assert f"`{package}.v1.0.0` is installed and healthy" in said
+            assert blamed(package, said) == []
+        eventually(lambda: "foul-bundle:1` cannot be pulled" in why(FOUL))
     finally:
-        for package, place in places.items():
-            run_olmkit.try_("uninstall", package, "-n", place, "--delete-crds", "--yes", code=None)
+        for install in installs.values():
+            install.kill()
+            install.wait()
+        names = places.values()
+        for place in names:
+            cluster.kubectl("delete", "subscription,csv", "--all", "-n", place, check=False)
+        cluster.kubectl("delete", "namespace", *names, "--wait=false", check=False)
         cluster.kubectl("delete", "catalogsource", namespace, "-n", "olm", check=False)
-        cluster.kubectl("delete", "namespace", places["foul"], "--wait=false", check=False)
+        crds = [f"things.{package}.example.com" for package in SIX]
+        cluster.kubectl("delete", "crd", *crds, "--ignore-not-found", "--wait=false", check=False)

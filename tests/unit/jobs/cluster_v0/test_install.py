@@ -2297,21 +2297,58 @@ def test_an_upgrade_to_an_unfit_version_is_refused_before_its_plan_is_approved(
     run(scenario)
 
 
-@pytest.mark.parametrize("approval", ["Manual", "Automatic"])
-@pytest.mark.parametrize("unfit", UNFIT.values(), ids=UNFIT)
-def test_an_upgrade_to_an_unfit_version_of_the_catalog_is_refused_before_olm_chooses_it(
-    monkeypatch: pytest.MonkeyPatch, unfit: UnfitVersion, approval: str
-) -> None:
+def _two_versions(*needs: Manifest) -> list[str]:
+    """Return the lines of a catalog; the second version has these further properties."""
     blobs: list[Manifest] = [
         {"schema": "olm.package", "name": "cache", "defaultChannel": "c"},
         {"schema": "olm.channel", "name": "c", "package": "cache", "entries": [
             {"name": "cache.v1.0.0"}, {"name": "cache.v2.0.0", "replaces": "cache.v1.0.0"}]},
     ]  # fmt: skip
-    for version, needs in (("1.0.0", ()), ("2.0.0", unfit.needs)):
+    for version, requirements in (("1.0.0", ()), ("2.0.0", needs)):
         own = {"type": "olm.package", "value": {"packageName": "cache", "version": version}}
-        blobs.append({"schema": "olm.bundle", "name": f"cache.v{version}", "package": "cache",
-                      "image": f"r/cache:{version}", "properties": [own, *needs]})  # fmt: skip
-    _offer(monkeypatch, [json.dumps(one) for one in blobs])
+        bundle = {"name": f"cache.v{version}", "package": "cache", "image": f"r/cache:{version}"}
+        blobs.append({"schema": "olm.bundle", **bundle, "properties": [own, *requirements]})
+    return [json.dumps(one) for one in blobs]
+
+
+@pytest.mark.parametrize("approval", ["Manual", "Automatic"])
+def test_the_plan_of_an_upgrade_names_what_could_not_be_checked(
+    monkeypatch: pytest.MonkeyPatch, approval: str
+) -> None:
+    async def planned(reader: ClusterObjects) -> tuple[str, ...]:
+        options = UpgradeOptions(namespace="apps", package="cache")
+        return (await upgrade_plan.plan(reader, options, Access())).notes
+
+    async def scenario() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader, manual=approval == "Manual")
+            source = server.get("catalogsources", "shelf", "apps")
+            assert source is not None
+            server.put("catalogsources", source | {"spec": {"image": "r.example/shelf:1"}})
+            monkeypatch.setattr(cluster_bundle, "read_catalog", _denied)
+            (note,) = await planned(reader)
+            unchecked = "; approval is automatic, so OLM installs them unchecked"
+            assert note == (
+                "the catalog cannot be read from here, so later hops are not known: denied"
+                f"{unchecked if approval == 'Automatic' else ''}"
+            )
+
+            _offer(monkeypatch, _two_versions())
+            (note,) = await planned(reader)
+            assert note == (
+                "the bundle `r/cache:2.0.0` cannot be read from here: denied, so conflicts of "
+                "`cache.v2.0.0` with the cluster cannot be checked in advance"
+            )
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("approval", ["Manual", "Automatic"])
+@pytest.mark.parametrize("unfit", UNFIT.values(), ids=UNFIT)
+def test_an_upgrade_to_an_unfit_version_of_the_catalog_is_refused_before_olm_chooses_it(
+    monkeypatch: pytest.MonkeyPatch, unfit: UnfitVersion, approval: str
+) -> None:
+    _offer(monkeypatch, _two_versions(*unfit.needs))
 
     async def read_bundle(*_: Any) -> NamedBundle:
         return NamedBundle(rendered=cast("Any", None), channel="c", preview=preview_csv(unfit.csv),

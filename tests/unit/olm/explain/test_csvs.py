@@ -152,6 +152,32 @@ def test_a_certificate_that_olm_has_not_renewed_in_time_is_expired(
         assert csvs.explain_succeeded_csv(seen, found) is None
 
 
+def test_an_expired_certificate_is_that_of_apis_too_and_names_a_stopped_olm() -> None:
+    hooks = [{"generateName": "a.example.com", "deploymentName": "d"}]
+    api = {"group": "metrics.example.com", "version": "v1", "kind": "M", "deploymentName": "e"}
+    found = csv("Succeeded", webhookdefinitions=hooks, apiservicedefinitions={"owned": [api]})
+    found["status"]["certsRotateAt"] = "2026-05-01T12:00:00Z"
+    olm = {
+        "kind": "Deployment",
+        "metadata": {"name": "olm-operator", "namespace": "olm"},
+        "spec": {"replicas": 0},
+    }
+    seen = ClusterState(namespace="apps", moment="2026-06-01T12:00:00Z", system=(olm,))
+
+    ailing = csvs.explain_succeeded_csv(seen, found)
+
+    assert ailing is not None
+    assert ailing.message == (
+        "the certificate of the webhooks `a.example.com` and of the APIs `v1.metrics.example.com` "
+        "has expired: OLM has not renewed it since 2026-05-01, because OLM does not run: the "
+        "Deployment `olm-operator` is scaled to 0"
+    )
+    assert ailing.hint == (
+        "run `kubectl scale deployment olm-operator -n olm --replicas=1`; after that, OLM renews a "
+        "deleted certificate: `kubectl delete secret -n apps d-service-cert e-service-cert`"
+    )
+
+
 @pytest.mark.parametrize(
     ("said", "hint"),
     [
