@@ -194,10 +194,11 @@ def _explain_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagn
         case "UnsupportedOperatorGroup":
             return _explain_install_mode(snapshot, csv)
         case "InterOperatorGroupOwnerConflict":
+            other = _find_other_provider(snapshot, csv)
             return Diagnosis(
                 cause="api-owned-elsewhere",
-                message=f"another operator that watches the same namespaces already provides "
-                f"the APIs of `{name}`",
+                message="another operator that watches the same namespaces already provides "
+                f"the APIs of `{name}`{f': {other}' if other else ''}",
                 hint="uninstall it, or let their OperatorGroups watch different namespaces",
                 readiness=Readiness.BLOCKED,
             )
@@ -241,6 +242,25 @@ def _explain_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagn
             readiness=Readiness.BLOCKED,
         )
     return None
+
+
+def _find_other_provider(snapshot: ClusterState, csv: Manifest) -> str:
+    """Return the operator of another namespace that has APIs of the CSV; empty if unknown."""
+    own = set(kinds.owned_crds(csv))
+    for other in snapshot.csvs:
+        if kinds.is_copy(other) and own.intersection(kinds.owned_crds(other)):
+            return f"`{objects.name(other)}` of namespace `{kinds.copy_source(other)}`"
+    # OLM copies a CSV only to the namespaces that its operator watches.
+    packages = {
+        kinds.subscription_key(one).package
+        for one in snapshot.subscriptions
+        if _is_csv_of(one, objects.name(csv))
+    }
+    for one in snapshot.elsewhere:
+        installed = text(kinds.status(one).get("installedCSV"))
+        if installed and kinds.subscription_key(one).package in packages:
+            return f"`{installed}` of namespace `{objects.namespace(one)}`"
+    return ""
 
 
 def _explain_install_mode(snapshot: ClusterState, csv: Manifest) -> Diagnosis:

@@ -152,6 +152,44 @@ def test_a_certificate_that_olm_has_not_renewed_in_time_is_expired(
         assert csvs.explain_succeeded_csv(seen, found) is None
 
 
+@pytest.mark.parametrize(
+    ("copied", "elsewhere", "other"),
+    [
+        (["a.example.com"], "", ": `other.v1` of namespace `far`"),
+        (["b.example.com"], "", ""),
+        ([], "db", ""),
+        ([], "cache", ": `cache.v1` of namespace `near`"),
+    ],
+)
+def test_the_operator_that_already_provides_the_apis_is_named(
+    copied: list[str], elsewhere: str, other: str
+) -> None:
+    owned = {"owned": [{"name": "a.example.com"}]}
+    found = csv("Failed", reason="InterOperatorGroupOwnerConflict", customresourcedefinitions=owned)
+    name = found["metadata"]["name"]
+    copy = {
+        "metadata": {"name": "other.v1", "namespace": "apps", "labels": {"olm.copiedFrom": "far"}},
+        "spec": {"customresourcedefinitions": {"owned": [{"name": one} for one in copied]}},
+    }
+    asking = {"spec": {"name": "cache"}, "status": {"currentCSV": name}}
+    also = {
+        "metadata": {"name": "x", "namespace": "near"},
+        "spec": {"name": elsewhere},
+        "status": {"installedCSV": f"{elsewhere}.v1"},
+    }
+    seen = ClusterState(
+        namespace="apps", csvs=(copy, found), subscriptions=(asking,), elsewhere=(also,)
+    )
+
+    ailing = csvs.explain_csv(seen, found)
+
+    assert ailing is not None
+    assert ailing.message == (
+        f"another operator that watches the same namespaces already provides the APIs of `{name}`"
+        f"{other}"
+    )
+
+
 def test_an_expired_certificate_is_that_of_apis_too_and_names_a_stopped_olm() -> None:
     hooks = [{"generateName": "a.example.com", "deploymentName": "d"}]
     api = {"group": "metrics.example.com", "version": "v1", "kind": "M", "deploymentName": "e"}
