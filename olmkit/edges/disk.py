@@ -79,6 +79,16 @@ def open_regular(path: Path) -> BinaryIO:
     return open(handle, "rb")  # noqa: PTH123
 
 
+def create_new(path: Path) -> int:
+    """Create a file with a fixed name that only this user can read, and return its descriptor.
+
+    Raises `FileExistsError` if the name exists: another user may have planted a link there.
+    Temporary files without a fixed name come from `tempfile`, which does the same.
+    """
+    # On a file system that does not know O_EXCL, such as old NFS, O_NOFOLLOW still stops at a link.
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
 @contextlib.contextmanager
 def _open(path: Path, limit: int | None) -> Iterator[BinaryIO]:
     try:

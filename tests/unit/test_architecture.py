@@ -34,6 +34,21 @@ def test_modules_and_functions_stay_small(root: Path) -> None:
     assert too_long == [], "divide it by what it does; CONTRIBUTING.md has the limits"
 
 
+def test_temporary_files_come_from_tempfile_or_one_function(root: Path) -> None:
+    """Names that others can guess are opened with O_EXCL and O_NOFOLLOW, in one place."""
+    found = []
+    for path in sorted((root / "olmkit").rglob("*.py")):
+        text = path.read_text()
+        place = path.relative_to(root).as_posix()
+        if "O_CREAT" in text and place != "olmkit/edges/disk.py":
+            found.append(f"{place}: use `disk.create_new`")
+        if "tempfile.mktemp(" in text:
+            found.append(f"{place}: `mktemp` does not create the file")
+        if "gettempdir()" in text and re.search(r"gettempdir\(\)[)\s]*/|join\(.*gettempdir", text):
+            found.append(f"{place}: a fixed name in the folder of all users")
+    assert found == []
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_describes_its_contents_and_its_limits(package: str, root: Path) -> None:
     doc = ast.get_docstring(ast.parse((root / f"olmkit/{package}/__init__.py").read_text())) or ""

@@ -30,6 +30,7 @@ from olmkit import __version__
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.catalog.serve import metas, registry_index
+from olmkit.edges import disk
 
 T = TypeVar("T")
 
@@ -205,8 +206,7 @@ def _write_file(folder: Path, name: str) -> Iterator[IO[bytes]]:
     # This process holds the lock, so a file with this name is from a killed process.
     unfinished = folder / f".{name}.new"
     unfinished.unlink(missing_ok=True)
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(unfinished, flags, 0o600), "w+b") as stream:
+    with os.fdopen(disk.create_new(unfinished), "w+b") as stream:
         try:
             yield stream
             stream.flush()

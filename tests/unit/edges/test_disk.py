@@ -212,3 +212,41 @@ def test_a_full_disk_during_the_collection_is_an_error_with_a_place() -> None:
 
     with pytest.raises(RemoteError, match="no space left"), disk.spool(full()):
         pytest.fail("there was a stream")
+
+
+PLANTED: dict[str, Callable[[Path, Path], None]] = {
+    "link": lambda path, other: path.symlink_to(other),
+    "hard-link": lambda path, other: path.hardlink_to(other),
+    "dangling-link": lambda path, other: path.symlink_to(other.with_name("new")),
+    "file": lambda path, _: path.touch(),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_a_file_with_a_fixed_name_is_never_one_that_exists(planted: str, tmp_path: Path) -> None:
+    other, path = tmp_path / "other", tmp_path / "file"
+    other.write_text("untouched")
+    PLANTED[planted](path, other)
+    with pytest.raises(FileExistsError):
+        disk.create_new(path)
+    assert other.read_text() == "untouched"
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("unknown", ["O_EXCL", "O_NOFOLLOW"])
+def test_either_flag_alone_stops_at_a_link(
+    unknown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system that ignores one of the flags, the other one still protects the target."""
+    opened = os.open
+    mask = ~getattr(os, unknown)
+    monkeypatch.setattr(os, "open", lambda path, flags, mode: opened(path, flags & mask, mode))
+    (tmp_path / "file").symlink_to(tmp_path / "new")
+    with pytest.raises(OSError, match=r"file"):
+        disk.create_new(tmp_path / "file")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_file_with_a_fixed_name_is_private(tmp_path: Path) -> None:
+    os.close(disk.create_new(tmp_path / "file"))
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600

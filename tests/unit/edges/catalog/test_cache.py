@@ -240,6 +240,27 @@ def test_a_link_in_place_of_an_unfinished_cache_is_not_followed(tmp_path: Path) 
     assert (folder / FILE_NAME).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("hard", [False, True])
+def test_a_link_planted_after_the_unfinished_cache_was_removed_is_not_followed(
+    hard: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.write_text("untouched")
+    unfinished = tmp_path / "cache" / f".{FILE_NAME}.new"
+    remove = Path.unlink
+
+    def plant(path: Path, *, missing_ok: bool = False) -> None:
+        remove(path, missing_ok=missing_ok)
+        if path == unfinished:
+            path.hardlink_to(other) if hard else path.symlink_to(other)
+
+    monkeypatch.setattr(Path, "unlink", plant)
+    with pytest.raises(RemoteError, match=r"cannot write the cache .* exists"):
+        write(tmp_path / "cache")
+    assert other.read_text() == "untouched"
+    assert not (tmp_path / "cache" / FILE_NAME).exists()
+
+
 def test_a_link_in_place_of_the_cache_is_not_read(tmp_path: Path) -> None:
     folder, elsewhere = tmp_path / "cache", tmp_path / "elsewhere"
     written(elsewhere)
