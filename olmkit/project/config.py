@@ -29,6 +29,9 @@ WATCHED_LAYOUTS = {
 """Layouts of projects whose operator a `watches.yaml` describes."""
 
 
+MIGRATE = "migrate the project to version 3, as the book of kubebuilder describes"
+"""The hint for a PROJECT file of version 1 or 2."""
+
 IDENTITY = ("domain", "group", "kind", "version")
 """The keys by which a plugin names a kind that it has created."""
 
@@ -280,9 +283,7 @@ class _Reader:
                 _OTHER_VERSION,
                 f"the project file has {found_version}; version 3 is read",
                 document.at("version"),
-                "migrate the project to version 3, as the book of kubebuilder describes"
-                if str(version) in ("1", "2")
-                else 'write `version: "3"`',
+                MIGRATE if str(version) in ("1", "2") else 'write `version: "3"`',
             )
         name = self._text("projectName")
         if name and not names.is_label(name):

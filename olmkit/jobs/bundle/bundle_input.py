@@ -30,13 +30,7 @@ def inputs(
     if not names:
         folder = project / _CONFIG
         if not kustomize.is_overlay(overlay.reader(project), _CONFIG):
-            is_project = paths.is_file(project / config.PROJECT_FILE)
-            raise ConfigurationError(
-                f"there is nothing to generate a bundle from: `{folder}` has no kustomization",
-                hint="`olmkit generate` writes it; or pass manifests with `--input`"
-                if is_project
-                else "pass manifests with `--input`, or pipe them into `--input -`",
-            )
+            raise _without_overlay(project, folder)
         yield from _render_overlay(project, _CONFIG, passed_over)
         return
     loaded: list[Document] = []
@@ -83,6 +77,18 @@ def _load(
                 errors.append(error)
     if errors:
         raise _join_errors(errors)
+
+
+def _without_overlay(project: Path, folder: Path) -> ConfigurationError:
+    message = f"there is nothing to generate a bundle from: `{folder}` has no kustomization"
+    hint = "`olmkit generate` writes it; or pass manifests with `--input`"
+    file = project / config.PROJECT_FILE
+    if not paths.is_file(file):
+        hint = "pass manifests with `--input`, or pipe them into `--input -`"
+    elif old := config.old_version(config.document(disk.read_file(file))):
+        message += f"; the `PROJECT` file has version {old}"
+        hint = f"pass manifests with `--input`; or {config.MIGRATE}, and run `olmkit generate`"
+    return ConfigurationError(message, hint=hint)
 
 
 def _render_overlay(

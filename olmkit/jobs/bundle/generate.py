@@ -216,6 +216,12 @@ def _draft(
 def _package(options: BundleGenerateOptions, facts: _Facts) -> str:
     if options.package or facts.name:
         return options.package or facts.name
+    if facts.old:
+        raise ConfigurationError(
+            f"the bundle's package has no name: the `PROJECT` file has version {facts.old}, which "
+            "has no `projectName`",
+            hint=f"pass `--package`, or {config.MIGRATE}",
+        )
     raise ConfigurationError(
         "the bundle's package has no name: there is no `PROJECT` file with a `projectName`",
         hint="pass `--package`, or run the command in the project's folder (`-C`)",
@@ -228,6 +234,7 @@ class _Facts:
 
     name: str = ""
     layout: str = "unknown"
+    old: str = ""
     findings: tuple[Diagnostic, ...] = ()
 
 
@@ -235,10 +242,12 @@ def _facts(project: Path) -> _Facts:
     path = project / config.PROJECT_FILE
     if not paths.is_file(path):
         return _Facts()
-    found = config.of_any_version(documents.load(disk.read_file(path), str(path)))
+    file = documents.load(disk.read_file(path), str(path))
+    found = config.of_any_version(file)
     return _Facts(
         name=found.name,
         layout=",".join(filter(None, found.layout)) or "unknown",
+        old=config.old_version(file),
         findings=found.findings,
     )
 

@@ -314,6 +314,38 @@ REFUSED: dict[str, tuple[dict[str, Any], type[OlmkitError], str]] = {
 }
 
 
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_project_file_of_an_old_version_is_named_with_what_to_do(
+    version: str, tmp_path: Path
+) -> None:
+    (tmp_path / "PROJECT").write_text(
+        f'version: "{version}"\ndomain: a.io\nresources: [{{group: a, kind: A, version: v1}}]\n'
+    )
+    with pytest.raises(ConfigurationError) as refused:
+        job.generate(tmp_path, BundleGenerateOptions())
+    assert refused.value.message == (
+        f"the bundle's package has no name: the `PROJECT` file has version {version}, which has no "
+        "`projectName`"
+    )
+    assert refused.value.hint == (
+        "pass `--package`, or migrate the project to version 3, as the book of kubebuilder "
+        "describes"
+    )
+
+    with pytest.raises(ConfigurationError) as refused:
+        job.generate(tmp_path, BundleGenerateOptions(package="a"))
+    assert refused.value.message.endswith(
+        f"has no kustomization; the `PROJECT` file has version {version}"
+    )
+    assert refused.value.hint == (
+        "pass manifests with `--input`; or migrate the project to version 3, as the book of "
+        "kubebuilder describes, and run `olmkit generate`"
+    )
+
+    options = options_with(package="a", inputs=("-",), stdin=DEPLOYMENT)
+    assert job.generate(tmp_path, options).package == "a"
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_invalid_input_is_refused_with_an_error_and_nothing_is_written(
     name: str, small: Path
