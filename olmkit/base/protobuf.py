@@ -134,4 +134,4 @@ def _varint_at(data: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << (7 * shift)
         if byte < 0x80:
             return value, at
-    raise ValueError("a number is too long")
+    raise ValueError(f"a number has more than {_MAX_VARINT_BYTES} bytes")

@@ -110,7 +110,9 @@ class VersionConstraint:
     def parse(text: str) -> VersionConstraint:
         """Parse `text` in the language of OLM v1; `InvalidRangeError` if it is not a constraint."""
         if len(text) > MAX_LENGTH:
-            raise _no_constraint(text[:60] + "…", "constraint is too long")
+            raise _no_constraint(
+                text[:60] + "…", f"constraint is longer than {MAX_LENGTH} characters"
+            )
         groups = tuple(_group(part, text) for part in _without_hyphens(text).split("||"))
         return VersionConstraint(text, groups)
 

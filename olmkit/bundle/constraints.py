@@ -145,7 +145,11 @@ class _Reader:
                 "list at least one constraint, or remove it",
             )
         if len(keys) > _MAX_DEPTH:
-            self.add(keys, "the constraint is nested too deeply", ConstraintStage.PARSE)
+            self.add(
+                keys,
+                f"the constraint is nested more than {_MAX_DEPTH} levels deep",
+                ConstraintStage.PARSE,
+            )
             listed = []
         inner = [self.constraint(one, (*place, at)) for at, one in enumerate(listed or ())]
         return {"constraints": inner}

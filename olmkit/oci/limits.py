@@ -73,8 +73,15 @@ class ReadBudget:
     def extend(self, size: int, name: str) -> None:
         """Count the bytes of an extended header."""
         self._headers += size
-        if size > self.limits.header_size or self._headers > self.limits.headers_size:
-            raise InputError(f"{name}: the header of an entry is too large")
+        if size > self.limits.header_size:
+            raise InputError(
+                f"{name}: the header of an entry is larger than {self.limits.header_size} bytes"
+            )
+        if self._headers > self.limits.headers_size:
+            raise InputError(
+                f"{name}: the headers of its entries are larger than "
+                f"{self.limits.headers_size} bytes"
+            )
 
     def walk(self, steps: int) -> None:
         """Count steps along paths and links."""

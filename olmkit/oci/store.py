@@ -278,7 +278,7 @@ async def pull(
                 hint=f"it is for {offered}" if offered else "it does not name a platform",
             )
         descriptor = selected
-    raise InputError(f"image `{selector}` is an endlessly nested index")
+    raise InputError(f"image `{selector}` is an index with more than {_MAX_DEPTH} levels")
 
 
 async def levels(store: ImageStore, *roots: Descriptor) -> tuple[tuple[Descriptor, ...], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,3 +97,33 @@ def test_phrases_are_found() -> None:
         (1, "is no m", "is not a"),
         (2, "anew", "again"),
     ]
+
+
+# Messages without a number, since the limit is not one of olmkit, or has another form.
+_WITHOUT_A_LIMIT = {
+    "the interpreter's stack": "nested too deep",
+    "the file system": "` is too long for the name of a file",
+    "Go's words": r"expression (?:too large|nests too deeply)",
+    "a quantity": r"^too many arguments: |it takes too long|too many about one object",
+    "a registry's or a server's limit": "too many requests",
+    "the format follows": "is too large for the format ",
+}
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=path.name) for path in sorted(ROOT.glob("olmkit/**/*.py"))]
+)
+def test_a_message_about_a_limit_names_the_limit(path: Path) -> None:
+    text = path.read_text()
+    if " too " not in text:
+        return
+    tree = ast.parse(text)
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    allowed = re.compile("|".join(_WITHOUT_A_LIMIT.values()))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            is_message = id(node) not in documentation and "\n" not in node.value
+            if is_message and re.search(
+                r"\btoo (?:large|long|many|deep|deeply|big|much)\b", node.value
+            ):
+                assert allowed.search(node.value), f"{path}:{node.lineno}: name the limit"

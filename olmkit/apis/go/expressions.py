@@ -54,7 +54,11 @@ class _TypeReader:
     def read(self, node: Node) -> GoType:
         self.depth += 1
         try:
-            return self._read(node) if self.depth <= _TOO_DEEP else Other("a type nested too deep")
+            return (
+                self._read(node)
+                if self.depth <= _TOO_DEEP
+                else Other(f"a type nested more than {_TOO_DEEP} levels deep")
+            )
         finally:
             self.depth -= 1
 

@@ -101,7 +101,9 @@ def _folders(tree: Tree, prefix: str, findings: Findings) -> Mapping[str, dict[s
             continue
         data = tree.data(path)
         if len(data) > MAX_SOURCE_SIZE:
-            message = f"the file is {len(data) / 1e6:.0f} MB, which is more than olmkit reads"
+            message = (
+                f"the file is {len(data) / 1e6:.0f} MB; the limit is {MAX_SOURCE_SIZE / 1e6:.0f} MB"
+            )
             findings.add("API002", message, Location(path=prefix + path))
         else:
             found[posixpath.dirname(path)][prefix + path] = data

@@ -190,7 +190,7 @@ class TypeResolver:
         self.depth += 1
         try:
             if self.depth > _TOO_DEEP:
-                return self.refuse("the type is nested too deep", at)
+                return self.refuse(f"the type is nested more than {_TOO_DEEP} levels deep", at)
             return self._resolve(kind, scope, at)
         finally:
             self.depth -= 1

@@ -176,7 +176,9 @@ class Reader:
         """Parse one value of a declared type."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
-            raise MarkerError("values are nested too deep", self.position)
+            raise MarkerError(
+                f"values are nested more than {_MAX_DEPTH} levels deep", self.position
+            )
         try:
             match kind:
                 case MarkerListOf(item):
@@ -321,7 +323,9 @@ class Reader:
     def _guess_one(self) -> ValueType:
         self.depth += 1
         if self.depth > _MAX_DEPTH:
-            raise MarkerError("values are nested too deep", self.position)
+            raise MarkerError(
+                f"values are nested more than {_MAX_DEPTH} levels deep", self.position
+            )
         char = self.peek()
         if char in ('"', "'", "`"):
             return MarkerScalar.STRING

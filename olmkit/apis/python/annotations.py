@@ -111,7 +111,9 @@ class TypeReader:
         self.depth += 1
         try:
             if self.depth > _TOO_DEEP:
-                return self._refuse(expression, "the type is nested too deep")
+                return self._refuse(
+                    expression, f"the type is nested more than {_TOO_DEEP} levels deep"
+                )
             return self._read(expression, facts)
         finally:
             self.depth -= 1

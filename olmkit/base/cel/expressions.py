@@ -83,6 +83,7 @@ class Expr:
 
 MAX_LENGTH: Final = 100_000
 MAX_DEPTH: Final = 250  # the limit of the reference parser
+_TOO_DEEP: Final = f"the expression is nested more than {MAX_DEPTH} levels deep"
 _MACROS: Final = {"all": (2,), "exists": (2,), "exists_one": (2,), "map": (2, 3), "filter": (2,)}
 _RESERVED: Final = frozenset(
     {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"}
@@ -111,7 +112,7 @@ class _Token:
 def parse(text: str) -> Expr:
     """Parse the expression in `text`; raise `CelError` if it is invalid."""
     if len(text) > MAX_LENGTH:
-        raise CelError("the expression is too long", 0)
+        raise CelError(f"the expression is longer than {MAX_LENGTH:,} characters", 0)
     parser = _Parser(_tokens(text))
     try:
         expr = parser.expression()
@@ -180,7 +181,7 @@ class _Parser:
     def expression(self) -> Expr:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise CelError("the expression is nested too deeply", self._token.offset)
+            raise CelError(_TOO_DEEP, self._token.offset)
         condition = self._binary(0)
         question = self._accept("?")
         if question is not None:
@@ -216,7 +217,7 @@ class _Parser:
                 raise CelError(f"Syntax error: unexpected '{token.text}'", token.offset)
             signs.append(token)
             if len(signs) > MAX_DEPTH:
-                raise CelError("the expression is nested too deeply", token.offset)
+                raise CelError(_TOO_DEEP, token.offset)
         if signs and signs[-1].text == "-" and self._token.kind in ("int", "float"):
             # The minus is part of the number: the lowest number is written with it.
             token = signs.pop()

@@ -56,7 +56,7 @@ class OverBudgetError(EvaluationError):
     """The cost limit is exceeded; unlike other errors, `||` and `&&` never absorb this one."""
 
     def __init__(self) -> None:
-        super().__init__("the expression takes too much work to evaluate")
+        super().__init__(f"the expression needs more than {MAX_STEPS:,} steps")
 
 
 def type_of(value: Any) -> Type:

@@ -295,7 +295,9 @@ class CatalogServer:
             client = _address_of(context.peer())
             if self._calls.total() >= MAX_CALLS or self._calls[client] >= MAX_CALLS_OF_ONE:
                 await context.abort(
-                    grpc.StatusCode.RESOURCE_EXHAUSTED, "too many calls are open; try again later"
+                    grpc.StatusCode.RESOURCE_EXHAUSTED,
+                    f"{MAX_CALLS} calls are open, or {MAX_CALLS_OF_ONE} of this client, which is "
+                    "the limit; try again later",
                 )
             self._calls[client] += 1
             try:

@@ -128,8 +128,12 @@ class DockerArchive:
 
     def _read_image(self, entry: dict[str, Any]) -> Descriptor:
         config, layers = entry.get("Config"), entry.get("Layers")
-        if not isinstance(config, str) or not _texts(layers) or len(layers or ()) > MAX_LAYERS:
+        if not isinstance(config, str) or not _texts(layers):
             raise InputError(f"`{self._shown}`: `{_LIST}` names no config or no layers")
+        if (count := len(layers or ())) > MAX_LAYERS:
+            raise InputError(
+                f"`{self._shown}`: an image has {count} layers, more than {MAX_LAYERS}"
+            )
         data = self._read(config, MAX_CONFIG_SIZE)
         ImageConfig.parse(data)
         manifest = ImageManifest(
@@ -174,7 +178,9 @@ class DockerArchive:
         with self._open(name) as stream:
             data = stream.read(limit + 1)
         if len(data) > limit:
-            raise InputError(f"`{self._shown}`: `{name}` is too large")
+            raise InputError(
+                f"`{self._shown}`: `{name}` is larger than the limit of {limit / 1e6:.0f} MB"
+            )
         return data
 
     def _open(self, name: str) -> BinaryIO:

@@ -96,7 +96,7 @@ class HubApi:
         if request.method not in ("GET", "HEAD"):
             return self._text(405, "only GET and HEAD", {"Allow": "GET, HEAD"})
         if len(request.raw_path) > _MAX_TARGET:
-            return self._text(414, "the address is too long")
+            return self._text(414, f"the address is longer than {_MAX_TARGET} characters")
         if self.is_local and not _is_local(request.headers.get("Host", "")):
             return self._text(403, "this server answers only under the names of this machine")
         # The path as sent: the library has decoded it once, and a name may contain a `%`.

@@ -157,7 +157,7 @@ def _field(
             inner, link = {}, page
             break
     if depth >= _MAX_DEPTH and inner.get("properties"):
-        limits.append("the fields below are not shown: they are nested too deeply")
+        limits.append(f"the fields below level {_MAX_DEPTH} are not shown")
         inner = {}
     if required and schema.get("default") is not None:
         required = False

@@ -97,7 +97,9 @@ def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[
         if depth > _MAX_DEPTH:
             at = _path(keys, chain)
             yield SchemaProblem(
-                SchemaFault.STRUCTURE, at, f"{field_errors.path(at)}: nested too deeply"
+                SchemaFault.STRUCTURE,
+                at,
+                f"{field_errors.path(at)}: nested more than {_MAX_DEPTH} levels deep",
             )
             continue
         is_plain = node.keys() <= _PLAIN and _is_plain(node)

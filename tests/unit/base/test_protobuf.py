@@ -57,7 +57,7 @@ def test_bytes_that_are_not_a_message_are_refused_without_another_exception(data
         (b"\x08\x01", "field 1 is not text"),
         (b"\x02\x00", "a field has number 0"),
         (b"\x0b", "field 1 has the unknown kind 3"),
-        (b"\x80" * 11, "too long"),
+        (b"\x80" * 11, "more than 10 bytes"),
         (b"\x0a\x01\xff", "utf-8"),
     ],
 )

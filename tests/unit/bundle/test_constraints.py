@@ -122,4 +122,4 @@ def test_deep_nesting_is_a_problem() -> None:
     for _ in range(300):
         value = {"all": {"constraints": [value]}}
 
-    assert "nested too deeply" in constraints.read(value).problems[0].message
+    assert "nested more than 200 levels deep" in constraints.read(value).problems[0].message

@@ -129,7 +129,7 @@ def sparse_map() -> Iterable[bytes]:
         (links_deeper_and_deeper, "more than 2048 folders deep"),
         (extensions_in_a_row, "more than 16 headers"),
         (long_names_in_a_row, "more than 16 headers"),
-        (many_records, "header of an entry is too large"),
+        (many_records, "the headers of its entries are larger than 16777216 bytes"),
         (whiteouts, ""),
         (folder_and_file_in_turn, ""),
         (opaque_on_every_level, "more than 8000000 steps"),

@@ -122,7 +122,11 @@ def broken(path: Path, files: dict[str, bytes]) -> Path:
         ({"manifest.json": b'[{"Config":"c","Layers":[]}]'}, "it lacks `c`"),
         ({"manifest.json": b'[{"Config":"c","Layers":[]}]', "c": b"x"}, "not JSON"),
         ({"manifest.json": b'[{"Config":"c","Layers":["l"]}]', "c": b"{}"}, "it lacks `l`"),
-        ({"manifest.json": b" " * 5_000_000}, "is too large"),
+        ({"manifest.json": b" " * 5_000_000}, "is larger than the limit of 4 MB"),
+        (
+            {"manifest.json": b'[{"Config":"c","Layers":[' + b'"l",' * 1000 + b'"l"]}]'},
+            "has 1001 layers, more than 1000",
+        ),
         ({"manifest.json": b"[" + b"{}," * 2000 + b"{}]"}, "has 2001 images, more than 1000"),
     ],
 )

@@ -343,7 +343,7 @@ def test_a_very_large_header_in_an_archive_is_refused(tmp_path: Path) -> None:
     out = io.BytesIO(info.tobuf(tarfile.USTAR_FORMAT))
     path = tmp_path / "x.tar"
     path.write_bytes(out.getvalue() + bytes(info.size))
-    with pytest.raises(InputError, match="header of an entry is too large"):
+    with pytest.raises(InputError, match=r"header of an entry is larger than \d+ bytes"):
         open_archive(path)
 
 

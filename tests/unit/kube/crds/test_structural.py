@@ -213,7 +213,7 @@ def test_depth_is_limited() -> None:
 
     (problem,) = structural.check(schema)
 
-    assert problem.message.endswith("nested too deeply")
+    assert problem.message.endswith("nested more than 150 levels deep")
 
 
 @pytest.mark.parametrize(
