@@ -123,6 +123,8 @@ async def upgrade(
 
 def _ended(plan: UpgradePlan, hops: Sequence[str], found: Explanation) -> Upgraded:
     """Return the end of an upgrade after these hops."""
+    if not found.is_ready and not hops:
+        found = replace(found, details=(*found.details, *plan.ailing))
     return Upgraded(
         package=plan.package,
         before=plan.before,

@@ -54,7 +54,7 @@ class UpgradePlan:
 
     `brings` is the preview of the last hop, `has` that of the installed CSV. `is_known`: the
     catalog was read, so that all hops are known; `pinned` is its pinned image. `absent` is a note
-    that the catalog does not have the installed version.
+    that the catalog does not have the installed version, `ailing` one that it does not run.
     """
 
     package: str
@@ -68,6 +68,7 @@ class UpgradePlan:
     is_known: bool = False
     pinned: str = ""
     absent: tuple[str, ...] = ()
+    ailing: tuple[str, ...] = ()
 
 
 async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> UpgradePlan:
@@ -95,7 +96,8 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         if kinds.spec(subscription).get("installPlanApproval") != "Manual":
             note += "; approval is automatic, so OLM installs them unchecked"
         ailing = await _health_note(reader, seen, key.package, before)
-        return plan_of(seen, key.package, before, pending, brings, (*ailing, *also, note))
+        known = plan_of(seen, key.package, before, pending, brings, (*ailing, *also, note))
+        return replace(known, ailing=ailing)
     if options.catalog and not shelf.address:
         catalog_job.require_servable(options.catalog, shelf.catalog)
     channel = _channel(shelf.catalog, key)
@@ -117,9 +119,9 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
             raise (as_olm_approves(error, subscription) if before else error) from None
         notes += await fit.notes(reader, seen, first.manifests, before)
     absent = () if hops or not before else _absence_note(channel, key, before)
-    notes = (*await _health_note(reader, seen, key.package, before), *also, *notes, *absent)
-    made = plan_of(seen, key.package, before, hops, brings, notes)
-    return replace(made, is_known=True, pinned=shelf.pinned, absent=absent)
+    ailing = await _health_note(reader, seen, key.package, before)
+    made = plan_of(seen, key.package, before, hops, brings, (*ailing, *also, *notes, *absent))
+    return replace(made, is_known=True, pinned=shelf.pinned, absent=absent, ailing=ailing)
 
 
 def _absence_note(channel: Channel, key: SubscriptionKey, before: str) -> tuple[str, ...]:

@@ -110,12 +110,18 @@ class UpgradeWatch:
             words = "OLM is still processing the Subscription, and may choose a newer version"
             return replace(found, readiness=Readiness.WAITING, cause="waiting", message=words)
         if found.is_ready or (expected and found.cause == "waiting"):
+            address = text(kinds.spec(source).get("address"))
+            message = f"OLM has not yet chosen `{expected}`, which the catalog offers"
+            hint = _KEPT if expected and address else ""
+            if address and source is not None and not is_read(source, (), "address", address):
+                message = f"OLM has not yet read the catalog at `{address}`"
+                hint = explanation.UNSEEN
             return replace(
                 found,
                 readiness=Readiness.WAITING,
                 cause="waiting",
-                message=f"OLM has not yet chosen `{expected}`, which the catalog offers",
-                hint=_KEPT if expected and kinds.spec(source).get("address") else "",
+                message=message,
+                hint=hint,
             )
         return found
 

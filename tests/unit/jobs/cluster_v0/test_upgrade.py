@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
 from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.cluster_v0 import upgrade
+from olmkit.jobs.cluster_v0 import upgrade, upgrade_plan
 from olmkit.olm import install_objects
 from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain.explanation import Explanation, Readiness
 from olmkit.olm.install_objects import SubscribedCatalog
 
 Manifest = dict[str, Any]
@@ -97,3 +99,23 @@ def test_the_same_image_changes_nothing(pinned: str) -> None:
     reader, reported = change(IMAGE, pinned)
 
     assert (reader.merged, reader.deleted, reported) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("readiness", "hops", "details"),
+    [
+        (Readiness.WAITING, (), ("its log", "it does not run")),
+        (Readiness.WAITING, ("cache.v2",), ("its log",)),
+        (Readiness.READY, (), ("its log",)),
+    ],
+)
+def test_an_upgrade_that_has_not_begun_names_what_ails_the_installed_version(
+    readiness: Readiness, hops: tuple[str, ...], details: tuple[str, ...]
+) -> None:
+    plan = upgrade_plan.plan_of(ClusterState(namespace="apps"), "cache", "cache.v1", (), None)
+    plan = replace(plan, ailing=("it does not run",))
+    found = Explanation(readiness=readiness, cause="c", message="m", details=("its log",))
+
+    done = upgrade._ended(plan, hops, found)  # noqa: SLF001 - the decision itself
+
+    assert done.explanation.details == details

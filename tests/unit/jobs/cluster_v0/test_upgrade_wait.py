@@ -17,6 +17,7 @@ from olmkit.olm.explain.explanation import Explanation, Readiness
 
 Manifest = dict[str, Any]
 OLD, NEW = "cache.v1", "cache.v2"
+_NOT_CHOSEN = "OLM has not yet chosen `cache.v3`, which the catalog offers"
 
 
 def new_object(kind: str, name: str, **fields: Any) -> Manifest:
@@ -88,16 +89,21 @@ def test_olm_that_is_late_with_the_old_version_is_slow_and_not_stuck(
 
 
 @pytest.mark.parametrize(
-    ("spec", "hint"),
+    ("spec", "message", "hint"),
     [
-        ({"address": "shelf:1"}, "wait, as OLM reads a catalog at an address"),
-        ({"image": "r/c"}, ""),
+        ({"address": "shelf:1"}, _NOT_CHOSEN, "wait, as OLM reads a catalog at an address"),
+        ({"address": "new:1"}, "OLM has not yet read the catalog at `new:1`",
+         "if it lasts, check that OLM runs"),
+        ({"image": "r/c"}, _NOT_CHOSEN, ""),
     ],
-)
-def test_a_served_catalog_is_read_again_after_a_while(spec: Manifest, hint: str) -> None:
+    ids=["read", "changed", "image"],
+)  # fmt: skip
+def test_a_served_catalog_is_read_again_after_a_while(
+    spec: Manifest, message: str, hint: str
+) -> None:
     seen = state(csv(NEW, "Succeeded"))
     seen.subscriptions[0]["spec"] |= {"source": "shelf", "sourceNamespace": "apps"}
-    status = {"connectionState": {"lastObservedState": "READY"}}
+    status = {"connectionState": {"lastObservedState": "READY", "address": "shelf:1"}}
     shelf = new_object("CatalogSource", "shelf", spec=spec, status=status)
     group = new_object("OperatorGroup", "group", spec={})
     seen = replace(seen, catalogs=(shelf,), groups=(group,))
@@ -113,7 +119,7 @@ def test_a_served_catalog_is_read_again_after_a_while(spec: Manifest, hint: str)
 
     found = watch._explain_no_choice(seen, seen.subscriptions[0], "cache.v3")  # noqa: SLF001
 
-    assert found.message == "OLM has not yet chosen `cache.v3`, which the catalog offers"
+    assert found.message == message
     assert (found.hint.startswith(hint), bool(found.hint)) == (True, bool(hint))
 
 
