@@ -29,6 +29,8 @@ from olmkit.catalog.blobs.outline import (
 )
 from olmkit.catalog.blobs.properties import Properties
 
+_MOST_NAMED = 9  # maximum number of names in a hint
+
 NO_VERSION = VersionRelease(Version(0, 0, 0))
 
 
@@ -122,16 +124,19 @@ class Catalog:
         if not name:
             return tuple(package for _, package in sorted(self.packages.items()))
         if name not in self.packages:
-            import difflib
-
-            near = difflib.get_close_matches(name, list(self.packages), n=1)
-            raise InputError(
-                f"package `{name}` not found",
-                f"did you mean `{near[0]}`?"
-                if near
-                else "run `olmkit catalog list packages` to see all",
-            )
+            raise InputError(f"package `{name}` not found", self.hint_for(name))
         return (self.packages[name],)
+
+    def hint_for(self, missing: str) -> str:
+        """Return a hint for the name of a package that the catalog does not have."""
+        import difflib
+
+        near = difflib.get_close_matches(missing, list(self.packages), n=1)
+        if near:
+            return f"did you mean `{near[0]}`?"
+        if len(self.packages) > _MOST_NAMED:
+            return "run `olmkit catalog list packages` with the catalog to see its packages"
+        return f"the catalog has {', '.join(f'`{one}`' for one in sorted(self.packages)) or 'none'}"
 
     @cached_property
     def entries_of(self) -> Mapping[tuple[str, str], tuple[Channel, ...]]:

@@ -25,10 +25,11 @@ def catalog(packages: Iterable[Answer], bundles: Iterable[Answer]) -> Catalog:
 
     Raises `InputError` if the responses do not match.
     """
-    return model.from_blobs(Blob.of(value) for value in _values(list(packages), list(bundles)))
+    return model.from_blobs(Blob.of(value) for value in blobs(list(packages), list(bundles)))
 
 
-def _values(packages: list[Answer], bundles: list[Answer]) -> Iterator[dict[str, Any]]:
+def blobs(packages: Iterable[Answer], bundles: Iterable[Answer]) -> Iterator[dict[str, Any]]:
+    """Yield the values of the catalog's blobs, from the same responses."""
     for answer in packages:
         yield {
             "schema": "olm.package",

@@ -160,9 +160,7 @@ def _registries(access: Access) -> MachineCheck:
 
 
 def _project(folder: Path) -> MachineCheck:
-    if not any(
-        paths.is_file(folder / name) for name in (config.PROJECT_FILE, config.PYPROJECT_FILE)
-    ):
+    if not paths.is_file(folder / config.PROJECT_FILE):
         return MachineCheck(
             subject="project",
             state=State.MISSING,

@@ -469,6 +469,9 @@ def variables() -> str:
 
 
 def main(words: list[str]) -> int:
+    if words[-1:] in (["-h"], ["--help"]) and words[0] != "exec":
+        sys.stdout.write(f"{__doc__}\n")
+        return 0
     try:
         match words:
             case ["check"]:

@@ -58,6 +58,7 @@ def _list_options(*filters: _Decorator) -> Callable[..., Any]:
     olmkit catalog list packages catalog
     olmkit catalog list packages quay.io/example/catalog:v1 --package 'prom*' --wide
     olmkit catalog list packages catalog --deprecated -o json
+    olmkit catalog list packages catalogsource:olm/example
     """
 )
 @click.argument("reference", metavar="REF")
@@ -71,7 +72,11 @@ def packages(
     wide: bool,
     access: Access,
 ) -> None:
-    """List the packages of a catalog."""
+    """List the packages of a catalog.
+
+    REF is a directory, a file or an image, or a catalog of the cluster:
+    `catalogsource:[NAMESPACE/]NAME` or `clustercatalog:NAME`.
+    """
     from olmkit.catalog import listing
 
     wanted = listing.Filter(packages=patterns, deprecated=deprecated)
@@ -101,7 +106,11 @@ def channels(
     wide: bool,
     access: Access,
 ) -> None:
-    """List the channels of a catalog, or of one package."""
+    """List the channels of a catalog, or of one package.
+
+    REF is a directory, a file or an image, or a catalog of the cluster:
+    `catalogsource:[NAMESPACE/]NAME` or `clustercatalog:NAME`.
+    """
     from olmkit.catalog import listing
 
     wanted = listing.Filter(packages=patterns, channels=channel_patterns, deprecated=deprecated)
@@ -146,7 +155,11 @@ def bundles(
     wide: bool,
     access: Access,
 ) -> None:
-    """List the bundles of a catalog, or of one package."""
+    """List the bundles of a catalog, or of one package.
+
+    REF is a directory, a file or an image, or a catalog of the cluster:
+    `catalogsource:[NAMESPACE/]NAME` or `clustercatalog:NAME`.
+    """
     from olmkit.base.version_constraints import VersionConstraint
     from olmkit.catalog import listing
 

@@ -90,6 +90,7 @@ def upgrade(
     *,
     package: str,
     to: str,
+    channel: str,
     target: Target,
     access: Access,
     timeouts: Timeouts,
@@ -109,7 +110,12 @@ def upgrade(
             with _show_missing_permissions(app):
                 planned = (
                     await job.plan(
-                        reader, package, to, access, extends_account=create_service_account
+                        reader,
+                        package,
+                        to,
+                        access,
+                        channel=channel,
+                        extends_account=create_service_account,
                     )
                     if dry_run
                     else await _plan(
@@ -118,6 +124,7 @@ def upgrade(
                         package,
                         to,
                         access,
+                        channel=channel,
                         timeouts=timeouts,
                         extends_account=create_service_account,
                     )
@@ -147,6 +154,7 @@ async def _plan(
     to: str,
     access: Access,
     *,
+    channel: str,
     timeouts: Timeouts,
     extends_account: bool,
 ) -> ExtensionUpgrade | Explanation:
@@ -160,6 +168,7 @@ async def _plan(
             access,
             report=report,
             timeouts=timeouts,
+            channel=channel,
             extends_account=extends_account,
         )
 

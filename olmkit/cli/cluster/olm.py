@@ -170,8 +170,10 @@ def _text(found: job.OlmStatus) -> str:
         f"  {part.namespace}/{part.name}  {part.image}  {part.finding or 'available'}"
         for part in found.parts
     ]
-    if not found.parts:
-        lines.append(
-            "  it has no Deployments in this cluster: it runs outside of the cluster, or not at all"
-        )
+    running = {part.generation for part in found.parts}
+    lines += [
+        f"  OLM {name} has no Deployments in this cluster: it runs outside of it, or not at all"
+        for name in found.generations
+        if name not in running
+    ]
     return "\n".join(lines)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     example="""
     olmkit upgrade memcached-operator -n operators
     olmkit upgrade memcached-operator --to 0.0.2
+    olmkit upgrade memcached-operator --channel beta
     olmkit upgrade memcached-operator --catalog quay.io/example/catalog:v2
     olmkit upgrade memcached-operator --dry-run
     olmkit upgrade memcached-operator --to '>=0.0.2 <1.0.0' --olm v1
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--to", default="", metavar="VERSION", help="Version to upgrade to; a range with OLM v1."
 )
+@click.option("--channel", default="", help="Change to this channel first.")
 @click.option(
     "--bundle",
     default="",
@@ -76,6 +78,7 @@ def upgrade(
     olm: str,
     package: str,
     to: str,
+    channel: str,
     bundle: str,
     catalog: str,
     retry: bool,
@@ -97,6 +100,8 @@ def upgrade(
         raise click.UsageError(f"Name a package, or a bundle with `--bundle`{both}.")
     if retry and (bundle or dry_run):
         raise click.UsageError("`--retry` cannot be used with `--bundle` or `--dry-run`.")
+    if channel and bundle:
+        raise click.UsageError("`--channel` cannot be used with `--bundle`.")
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it imports modules that OLM v0 does not need
 
@@ -107,6 +112,7 @@ def upgrade(
             app,
             package=package,
             to=to,
+            channel=channel,
             target=target,
             access=access,
             timeouts=timeouts,
@@ -120,6 +126,7 @@ def upgrade(
     options = {
         "package": package,
         "to": to,
+        "channel": channel,
         "bundle": bundle,
         "catalog": catalog,
         "catalog_server": catalog_server,

@@ -79,13 +79,13 @@ def init(options: InitOptions, form: Form) -> bytes:
 
 
 async def pull(references: Sequence[str], access: Access) -> Pulled:
-    """Fetch the references that are images or ClusterCatalogs; return files or errors."""
+    """Fetch the references that are images or catalogs of the cluster; return files or errors."""
     from olmkit.edges.images import transports
     from olmkit.jobs.catalog import cluster_catalog
 
     async def read(reference: str) -> Tree:
-        if reference.startswith(cluster_catalog.PREFIX):
-            return await cluster_catalog.fetch(reference, access.environment)
+        if cluster_catalog.is_in_cluster(reference):
+            return await cluster_catalog.fetch(reference, access)
         return (await transports.read_catalog_tree(reference, access)).tree
 
     return await validation.pull(references, read)

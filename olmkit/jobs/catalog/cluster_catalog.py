@@ -1,19 +1,21 @@
-"""Read a catalog that OLM v1's catalogd serves in a cluster, named `clustercatalog:NAME`.
+"""Read a catalog of the cluster of the kubeconfig.
 
-It is read from catalogd's HTTP API through the API server, with the credentials of the kubeconfig,
-so it works wherever the cluster can be reached.
+`clustercatalog:NAME` is served by OLM v1's catalogd. It is read from catalogd's HTTP API through
+the API server, with the credentials of the kubeconfig, so it works wherever the cluster can be
+reached. `catalogsource:[NAMESPACE/]NAME` is a catalog of OLM v0.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalog_source
 from olmkit.kube import objects
 from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import mapping, text
@@ -30,20 +32,30 @@ _ADDRESS = re.compile(
 )
 
 
-async def fetch(reference: str, environment: Mapping[str, str]) -> Tree:
-    """Fetch the catalog `clustercatalog:NAME` from the cluster of the kubeconfig.
+def is_in_cluster(reference: str) -> bool:
+    """Return whether a reference names a ClusterCatalog or a CatalogSource."""
+    return reference.startswith((PREFIX, catalog_source.PREFIX))
 
-    Raises like `read`, and `ConfigurationError` without a cluster.
+
+async def fetch(reference: str, access: Access) -> Tree:
+    """Fetch a ClusterCatalog or the catalog of a CatalogSource from the kubeconfig's cluster.
+
+    Raises like `read` and `catalog_source.read`, and `ConfigurationError` without a cluster.
     """
     from olmkit.edges.cluster import kubeconfig
     from olmkit.edges.cluster.client import HttpCluster
 
+    environment = access.environment
     named = environment.get("OLMKIT_KUBECONFIG")
     config = kubeconfig.load(
         paths=[Path(named)] if named else [], context=environment.get("OLMKIT_CONTEXT", "")
     )
     async with HttpCluster(config) as cluster:
-        return await read(ClusterObjects(cluster), reference.removeprefix(PREFIX))
+        reader = ClusterObjects(cluster)
+        if reference.startswith(catalog_source.PREFIX):
+            name = reference.removeprefix(catalog_source.PREFIX)
+            return await catalog_source.read(reader, name, access)
+        return await read(reader, reference.removeprefix(PREFIX))
 
 
 async def _absent(reader: ClusterObjects, name: str) -> str:

@@ -14,6 +14,7 @@ from olmkit.base import names
 from olmkit.base.diagnostics import InputError, OlmkitError, RemoteError
 from olmkit.catalog import served
 from olmkit.catalog.model import Catalog
+from olmkit.catalog.served import Answer
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.kube import objects
@@ -43,6 +44,11 @@ async def read(source: Manifest, access: Access, *, image: str = "") -> Catalog:
 
 async def read_address(address: str) -> Catalog:
     """Read the catalog that is served at an address. Raises `OlmkitError` like `read`."""
+    return served.catalog(*await list_address(address))
+
+
+async def list_address(address: str) -> tuple[list[Answer], list[Answer]]:
+    """Return the packages and bundles that a server lists. Raises `OlmkitError` like `read`."""
     if not is_reachable(address):
         raise RemoteError(f"`{address}` can be reached only from the cluster")
     try:
@@ -56,7 +62,7 @@ async def read_address(address: str) -> Catalog:
     )
     if found is None:
         raise RemoteError(f"no catalog answers at `{address}`")
-    return served.catalog(*found)
+    return found
 
 
 def is_reachable(address: str) -> bool:

@@ -69,7 +69,7 @@ async def upgrade(
     report: Report,
     timeouts: Timeouts,
 ) -> Upgraded:
-    """Upgrade to the newest offered version, or to `to`.
+    """Upgrade to the newest offered version, or to `to`; first change the channel if requested.
 
     Waits until the time limit for versions that the catalog offers. Each hop is announced before
     its InstallPlan is approved, or as soon as OLM has created it. Raises `InputError` if the
@@ -92,6 +92,8 @@ async def upgrade(
         await _change_catalog(
             reader, subscription, seen, options.catalog, pinned=pinned, report=report, timeouts=left
         )
+    if upgrade_plan.channel_change(subscription, options):
+        await _change_channel(reader, subscription, seen, plan, options, report=report)
     watch = upgrade_wait.UpgradeWatch(
         reader, options, plan, report=report, timeouts=timeouts, deadline=deadline
     )
@@ -114,7 +116,8 @@ async def upgrade(
         hops.append(upcoming)
     reached = hops[-1] if hops else before
     if options.to and not upgrade_plan.is_goal(reached, options.to):
-        raise upgrade_plan.no_path_error(before, options.to, end=reached)
+        key = kinds.subscription_key(subscription)
+        raise upgrade_plan.no_path_error(before, options.to, end=reached, key=key)
     found = await cluster_wait.wait_until_ready(
         reader, plan.package, plan.namespace, report=report, timeouts=timeouts.rest(deadline)
     )
@@ -315,6 +318,28 @@ async def _offer(
         "channel": channel,
     }
     await reader.merge(upgrade.subscription, {"spec": spec})
+
+
+async def _change_channel(
+    reader: ClusterObjects,
+    subscription: Manifest,
+    seen: ClusterState,
+    plan: UpgradePlan,
+    options: UpgradeOptions,
+    *,
+    report: Report,
+) -> None:
+    """Change the channel of the Subscription.
+
+    OLM does not choose a version of the new channel while another one waits for approval.
+    """
+    old = kinds.subscription_key(subscription).channel
+    report(f"channel: {old or 'default'} → {options.channel}")
+    await reader.merge(subscription, {"spec": upgrade_plan.channel_change(subscription, options)})
+    waiting = _waiting_elsewhere(seen, subscription, plan.hops[0] if plan.hops else plan.before)
+    if waiting is not None:
+        report(f"deleting {explanation.subject(waiting)}")
+        await reader.delete(waiting)
 
 
 async def _change_catalog(

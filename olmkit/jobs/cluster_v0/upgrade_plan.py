@@ -34,13 +34,15 @@ from olmkit.olm.resolver import report as resolver_report
 class UpgradeOptions:
     """The options of an upgrade.
 
-    `to` is a version or the name of a CSV; `catalog` replaces the image or address of the catalog;
-    `retry`: remove the objects of a failed InstallPlan first.
+    `to` is a version or the name of a CSV; `channel` replaces the channel of the Subscription, and
+    `catalog` the image or address of the catalog; `retry`: remove the objects of a failed
+    InstallPlan first.
     """
 
     namespace: str
     package: str = ""
     to: str = ""
+    channel: str = ""
     bundle: str = ""
     catalog: str = ""
     catalog_server: str = install_choice.CATALOG_SERVER
@@ -54,7 +56,9 @@ class UpgradePlan:
 
     `brings` is the preview of the last hop, `has` that of the installed CSV. `is_known`: the
     catalog was read, so that all hops are known; `pinned` is its pinned image. `absent` is a note
-    that the catalog does not have the installed version, `ailing` one that it does not run.
+    that the catalog does not have the installed version, `ailing` one that it does not run. `left`
+    is the CSV that OLM has chosen in the channel before the change, if the new channel does not
+    lead to it.
     """
 
     package: str
@@ -69,6 +73,7 @@ class UpgradePlan:
     pinned: str = ""
     absent: tuple[str, ...] = ()
     ailing: tuple[str, ...] = ()
+    left: str = ""
 
 
 async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> UpgradePlan:
@@ -79,11 +84,14 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     """
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = await require_installed(reader, seen, options.package)
+    present = await require_installed(reader, seen, options.package)
+    subscription = present | {"spec": {**kinds.spec(present), **channel_change(present, options)}}
     key = kinds.subscription_key(subscription)
     before = seen.installed(subscription)
     chosen = text(kinds.status(subscription).get("currentCSV"))
-    pending: tuple[str, ...] = (chosen,) if chosen not in ("", before) else ()
+    # What OLM has chosen in another channel does not count.
+    is_chosen = chosen not in ("", before) and not channel_change(present, options)
+    pending: tuple[str, ...] = (chosen,) if is_chosen else ()
     brings = await preview_plan(reader, seen, chosen) if pending else None
     also = shared_plan_note(seen, subscription, chosen) if pending else ()
     source = _source(seen, subscription, options)
@@ -101,7 +109,8 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     if options.catalog and not shelf.address:
         catalog_job.require_servable(options.catalog, shelf.catalog)
     channel = _channel(shelf.catalog, key)
-    hops = _hops(channel, seen, before, pending, options.to)
+    hops = _hops(channel, seen, key, before, pending, options.to)
+    moves = _channel_note(present, key)
     notes: tuple[str, ...] = ()
     if hops and hops[-1] in channel.entries:
         last = await _bundle(shelf, key.package, channel, hops[-1], access)
@@ -120,8 +129,25 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         notes += await fit.notes(reader, seen, first.manifests, before)
     absent = () if hops or not before else _absence_note(channel, key, before)
     ailing = await _health_note(reader, seen, key.package, before)
-    made = plan_of(seen, key.package, before, hops, brings, (*ailing, *also, *notes, *absent))
-    return replace(made, is_known=True, pinned=shelf.pinned, absent=absent, ailing=ailing)
+    notes = (*moves, *ailing, *also, *notes, *absent)
+    made = plan_of(seen, key.package, before, hops, brings, notes)
+    left = chosen if chosen not in (before, *hops) else ""
+    return replace(
+        made, is_known=True, pinned=shelf.pinned, absent=absent, ailing=ailing, left=left
+    )
+
+
+def channel_change(subscription: Manifest, options: UpgradeOptions) -> dict[str, str]:
+    """Return what a change of the channel changes in the `spec` of a Subscription."""
+    present = kinds.subscription_key(subscription).channel
+    return {"channel": options.channel} if options.channel not in ("", present) else {}
+
+
+def _channel_note(present: Manifest, key: SubscriptionKey) -> tuple[str, ...]:
+    """Return a note that the Subscription changes to the channel of `key`."""
+    old = kinds.subscription_key(present).channel
+    before = f" from `{old}`" if old else ""
+    return (f"the channel changes{before} to `{key.channel}`",) if key.channel != old else ()
 
 
 def _absence_note(channel: Channel, key: SubscriptionKey, before: str) -> tuple[str, ...]:
@@ -289,13 +315,18 @@ def _channel(catalog: Model, key: SubscriptionKey) -> Channel:
         existing = ", ".join(f"`{one}`" for one in sorted(package.channels))
         raise InputError(
             f"package `{package.name}` of {place} has no channel `{name}`",
-            hint=f"it has {existing}: change `channel` of the Subscription",
+            hint=f"it has {existing}: choose one with `--channel`",
         )
     return package.channels[name]
 
 
 def _hops(
-    channel: Channel, seen: ClusterState, before: str, pending: tuple[str, ...], goal: str
+    channel: Channel,
+    seen: ClusterState,
+    key: SubscriptionKey,
+    before: str,
+    pending: tuple[str, ...],
+    goal: str,
 ) -> tuple[str, ...]:
     """Return the hop that OLM has chosen and the following hops, up to the goal.
 
@@ -311,7 +342,7 @@ def _hops(
     for number, hop in enumerate(hops, 1):
         if is_goal(hop, goal):
             return hops[:number]
-    raise no_path_error(before, goal, end=hops[-1] if hops else before)
+    raise no_path_error(before, goal, end=hops[-1] if hops else before, key=key)
 
 
 def _offered_hops(channel: Channel, start: str, seen: ClusterState) -> tuple[str, ...]:
@@ -398,9 +429,10 @@ def plan_of(
     )
 
 
-def no_path_error(start: str, goal: str, *, end: str) -> InputError:
+def no_path_error(start: str, goal: str, *, end: str, key: SubscriptionKey) -> InputError:
     """Return the error for a path from `start` that ends before `goal`, a CSV or a version."""
-    hint = "run `olmkit catalog graph` to see the upgrade edges"
+    place = f"catalogsource:{key.catalog_namespace}/{key.catalog}"
+    hint = f"run `olmkit catalog graph {place} {key.package}` to see the upgrade edges"
     old, new = (Version.read(one.rpartition(".v")[2].removeprefix("v")) for one in (end, goal))
     if old is not None and new is not None and new < old:
         hint = "OLM does not downgrade: uninstall the operator, and install it with `--version`"

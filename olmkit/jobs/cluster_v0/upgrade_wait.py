@@ -65,7 +65,7 @@ class UpgradeWatch:
             seen = await cluster_read.snapshot(self._reader, self._options.namespace, logs=False)
             subscription = upgrade_plan.require_subscription(seen, self._options.package)
             chosen = text(kinds.status(subscription).get("currentCSV"))
-            if chosen and chosen != current:
+            if chosen and chosen not in (current, self._plan.left):
                 return chosen
             if upgrade_plan.is_goal(current, self._options.to):
                 return ""

@@ -1,12 +1,13 @@
-"""Upgrade operators through OLM v1 by changing the version range of a ClusterExtension.
+"""Upgrade operators through OLM v1 by changing the range or channel of a ClusterExtension.
 
 If the catalogs offer nothing newer, the job waits until catalogd serves their current images.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.cluster.objects import ClusterObjects
@@ -28,7 +29,7 @@ from olmkit.olm.v1 import extension as v1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionUpgrade:
-    """The change of a ClusterExtension to another version range.
+    """The change of a ClusterExtension to another version range or channel.
 
     `name` is that of the object, `package` the requested package. `before` is the installed bundle,
     or empty. `granting` are roles and bindings for its service account.
@@ -37,6 +38,7 @@ class ExtensionUpgrade:
     name: str
     package: str
     version: str
+    channel: str = ""
     before: str
     desired: Manifest = field(repr=False)
     offer: ExtensionChoice = field(repr=False)
@@ -51,6 +53,7 @@ async def plan_when_read(
     *,
     report: Report,
     timeouts: Timeouts,
+    channel: str = "",
     extends_account: bool = False,
 ) -> ExtensionUpgrade | Explanation:
     """Plan an upgrade after catalogd serves the current images of the catalogs.
@@ -66,7 +69,9 @@ async def plan_when_read(
     made: ExtensionUpgrade | None = None
 
     async def planned() -> ExtensionUpgrade:
-        return await plan(reader, name, version, access, extends_account=extends_account)
+        return await plan(
+            reader, name, version, access, channel=channel, extends_account=extends_account
+        )
 
     try:
         made = await planned()
@@ -97,9 +102,10 @@ async def plan(
     version: str,
     access: Access,
     *,
+    channel: str = "",
     extends_account: bool = False,
 ) -> ExtensionUpgrade:
-    """Plan an upgrade to a version range, or to the current range if it is empty.
+    """Plan an upgrade to a version range and a channel; the current ones stay if they are empty.
 
     Nothing is written. `name` is that of the ClusterExtension or of its package. `extends_account`:
     grant missing permissions to a service account that olmkit created. Raises `InputError` if the
@@ -111,12 +117,13 @@ async def plan(
     found = await _require(reader, name)
     asked = v1.request_of(found)
     present = text(asked.get("version"))
-    offer = await extension_choice.choose_for_upgrade(reader, found, version, access)
-    notes = [*_range_note(present, version), *offer.notes]
+    following = patches.merge_patch(found, _request_patch("", channel))
+    offer = await extension_choice.choose_for_upgrade(reader, following, version, access)
+    notes = [*_channel_note(asked, channel), *_range_note(present, version), *offer.notes]
     before, _ = v1.installed_bundle(found)
     granting: tuple[Manifest, ...] = ()
     account = await preflight.account_of(reader, found)
-    if version or offer.csv not in ("", before):
+    if version or channel or offer.csv not in ("", before):
         await preflight.check_account(
             reader,
             account,
@@ -136,7 +143,7 @@ async def plan(
         )
         notes += checked.notes
         granting = checked.granting
-    patch = _range_patch(version) if version else {}
+    patch = _request_patch(version, channel)
     changed: Manifest = patches.merge_patch(found, patch)
     changed.pop("status", None)
     changed["metadata"] = {"name": objects.name(found)}
@@ -146,6 +153,7 @@ async def plan(
         name=objects.name(found),
         package=text(asked.get("packageName")),
         version=version,
+        channel=channel,
         before=before,
         desired=changed,
         granting=granting,
@@ -161,19 +169,33 @@ def _range_note(present: str, version: str) -> Iterator[str]:
         yield f"the requested range changes from `{present}` to `{version}`"
 
 
+def _channel_note(asked: Mapping[str, Any], channel: str) -> Iterator[str]:
+    """Return a note about the change of the channels."""
+    present = [text(one) for one in objects.sequence(asked.get("channels"))]
+    if channel and present != [channel]:
+        before = f" from {', '.join(f'`{one}`' for one in present)}" if present else ""
+        yield f"the channel changes{before} to `{channel}`"
+
+
 async def carry_out(
     reader: ClusterObjects, upgrade: ExtensionUpgrade, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Grant the service account missing permissions, change the version range, and wait."""
+    """Grant the service account missing permissions, change the request, and wait."""
     for manifest in upgrade.granting:
         await cluster_write.create(reader, manifest, created=[], report=report)
-    if upgrade.version:
-        await reader.merge(upgrade.desired, _range_patch(upgrade.version))
-        report(f"requested {upgrade.version}")
+    patch = _request_patch(upgrade.version, upgrade.channel)
+    if patch:
+        await reader.merge(upgrade.desired, patch)
+        channel = f"channel {upgrade.channel}" if upgrade.channel else ""
+        report(f"requested {', '.join(filter(None, (upgrade.version, channel)))}")
     return await wait.wait_until_ready(
         reader, upgrade.name, target=upgrade.offer.csv, report=report, timeouts=timeouts
     )
 
 
-def _range_patch(version: str) -> Manifest:
-    return {"spec": {"source": {"catalog": {"version": version}}}}
+def _request_patch(version: str, channel: str) -> Manifest:
+    """Return the patch of a ClusterExtension; empty if nothing changes."""
+    changed: Manifest = {"version": version} if version else {}
+    if channel:
+        changed["channels"] = [channel]
+    return {"spec": {"source": {"catalog": changed}}} if changed else {}

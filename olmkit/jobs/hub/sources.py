@@ -71,7 +71,7 @@ async def _with_image(source: Source, reference: str, access: Access) -> Source:
     from olmkit.jobs.catalog import cluster_catalog
     from olmkit.jobs.cluster import bundle as cluster_bundle
 
-    if reference.startswith(cluster_catalog.PREFIX):
+    if cluster_catalog.is_in_cluster(reference):
         return source
     if not isinstance(transports.parse(reference), Reference):
         return source

@@ -301,12 +301,13 @@ def _explain_several_heads(
     _: ClusterState, subscription: Manifest, part: Mapping[str, str]
 ) -> Diagnosis:
     channel, package = part["channel"].strip('"'), part["package"].strip('"')
+    key = kinds.subscription_key(subscription)
+    place = f"catalogsource:{key.catalog_namespace}/{key.catalog}"
     return Diagnosis(
         cause="several-heads",
         message=f"channel `{channel}` of package `{package}` has several heads: {part['chains']}",
         hint="let one of them replace or skip the other, and publish the catalog again; "
-        "`olmkit catalog graph` draws the channels of "
-        f"`{kinds.subscription_key(subscription).catalog}`",
+        f"`olmkit catalog graph {place} {package}` draws its channels",
         readiness=Readiness.BLOCKED,
     )
 

@@ -6,6 +6,7 @@ resolution, unpacking, InstallPlan, CSV, Deployment, pod) and ends at the step w
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 from olmkit.kube import objects
@@ -124,6 +125,23 @@ def _is_about(plan: Manifest | None, csv: Manifest) -> bool:
     return any(name in words for name in (objects.name(csv), *kinds.owned_crds(csv)))
 
 
+def _similar(snapshot: ClusterState, package: str) -> str:
+    """Return the name of a requested package that is similar, and its namespace."""
+    requested = [*snapshot.subscriptions, *snapshot.elsewhere]
+    by_name = {
+        name: objects.namespace(one)
+        for one in reversed(requested)
+        for name in (kinds.subscription_key(one).package, objects.name(one))
+    }
+    near = difflib.get_close_matches(package, by_name, n=1) or [
+        one for one in by_name if one.startswith(f"{package}-")
+    ]
+    if not near:
+        return ""
+    place = by_name[near[0]]
+    return f"`{near[0]}`" + ("" if place == snapshot.namespace else f" in namespace `{place}`")
+
+
 def _explain_not_installed(snapshot: ClusterState, package: str) -> Explanation:
     places = [
         objects.namespace(one)
@@ -131,6 +149,7 @@ def _explain_not_installed(snapshot: ClusterState, package: str) -> Explanation:
         if kinds.subscription_key(one).package == package
     ]
     listed = ", ".join(f"`{place}`" for place in places)
+    near = _similar(snapshot, package) if not places else ""
     csv = next((one for one in snapshot.own_csvs() if kinds.package(one) == package), None)
     hint = f"it is in namespace {listed}: choose it with `-n`" if listed else ""
     if not hint and csv is not None:
@@ -138,6 +157,8 @@ def _explain_not_installed(snapshot: ClusterState, package: str) -> Explanation:
             f"the ClusterServiceVersion `{objects.name(csv)}` exists without a Subscription: "
             "delete it before you install again"
         )
+    if not hint and near:
+        hint = f"did you mean {near}?"
     return Explanation(
         readiness=Readiness.BLOCKED,
         cause="not-installed",

@@ -117,5 +117,6 @@ def test_packages_are_selected_by_name() -> None:
 
     assert [package.name for package in catalog.chosen()] == ["a", "b"]
     assert [package.name for package in catalog.chosen("b")] == ["b"]
-    with pytest.raises(InputError, match="package `c` not found"):
+    with pytest.raises(InputError, match="package `c` not found") as raised:
         catalog.chosen("c")
+    assert raised.value.hint == "the catalog has `a`, `b`"

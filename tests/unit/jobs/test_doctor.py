@@ -48,6 +48,11 @@ def test_an_empty_machine_lacks_much_and_nothing_is_broken(home: Path) -> None:
     assert all(one.hint for one in found.values() if one.state is not State.OK)
 
 
+def test_a_python_project_without_an_operator_is_not_broken(home: Path) -> None:
+    (home / "pyproject.toml").write_text('[project]\nname = "site"\n')
+    assert examine(home, {"HOME": str(home)})["project"].state is State.MISSING
+
+
 def test_registries_are_named_without_secrets(home: Path) -> None:
     file = home / "auth.json"
     file.write_text(

@@ -10,8 +10,10 @@ from olmkit.cli.catalog.serving.deployment_options import Objects, deployment_op
 from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.frame.registry_options import registry_options
 
 if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.cluster.wait import Timeouts
 
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Show what would change without changing anything.")
 @timeout_option("5m")
 @cluster_options
+@registry_options
 def deploy(
     app: App,
     *,
@@ -33,9 +36,11 @@ def deploy(
     dry_run: bool,
     timeouts: Timeouts,
     target: Target,
+    access: Access,
 ) -> None:
     """Deploy a server for a catalog that several pods share, and wait until it runs.
 
+    For OLM v0, IMAGE needs a server, as `olmkit catalog build --server olmkit` adds it.
     The objects are those of `olmkit catalog manifests`. A new image is rolled out pod by pod. Name
     it by its digest: a Deployment does not notice that a tag refers to another image.
     """
@@ -45,6 +50,7 @@ def deploy(
     async def run() -> None:
         async with target.open() as (reader, namespace):
             wanted = objects_in(namespace)
+            await job.require_servers(wanted, access)
             if dry_run:
                 lines = await job.changes(reader, wanted)
                 app.emit({"changes": list(lines)}, text="\n".join(lines))

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import deploy as cluster_deploy
 from olmkit.jobs.cluster.wait import Report, Timeouts
+from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
-from olmkit.kube.objects import Manifest
+from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import install_objects
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Explanation
+
+
+async def require_servers(manifests: tuple[Manifest, ...], access: Access) -> None:
+    """Raise `InputError` if an image of a Deployment contains only the files of a catalog.
+
+    An image that cannot be read from this machine may be readable in the cluster.
+    """
+    for deployment in manifests:
+        if objects.kind(deployment) != "Deployment":
+            continue
+        for container in sequence(objects.pod_spec(deployment).get("containers")):
+            image = text(mapping(container).get("image"))
+            try:
+                folder = await cluster_bundle.folder_to_extract(image, access)
+            except OlmkitError:
+                continue
+            if folder:
+                raise InputError(
+                    f"the image `{image}` has the files of a catalog, but no server",
+                    hint="build it with `olmkit catalog build --server olmkit`, or create a "
+                    f"CatalogSource with `grpcPodConfig.extractContent.catalogDir: {folder}`, with "
+                    "which OLM serves the image itself",
+                )
 
 
 async def changes(reader: ClusterObjects, manifests: tuple[Manifest, ...]) -> tuple[str, ...]:

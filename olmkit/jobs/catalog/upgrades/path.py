@@ -63,7 +63,8 @@ def path(catalog: Catalog, options: PathOptions) -> PathResult:
     if options.goal and not any(goal in channel.entries for channel in channels):
         raise InputError(
             f"`{options.goal}` is in none of the requested channels of package `{package.name}`",
-            hint=f"run `olmkit catalog list bundles` to see all bundles of `{package.name}`",
+            hint=f"run `olmkit catalog list bundles` with the catalog and `{package.name}` to see "
+            "all its bundles",
         )
     start = _start(package, options.start)
     names = tuple(channel.name for channel in channels)

@@ -40,6 +40,7 @@ from olmkit.kube.objects import GVK
 from olmkit.olm import install_objects
 from olmkit.olm.explain.explanation import Explanation, Readiness
 from olmkit.olm.install_objects import SubscribedCatalog
+from olmkit.olm.kinds import SubscriptionKey
 from olmkit.olm.preview import Preview, preview_csv
 from olmkit.testing.apiserver.server import ApiServer
 
@@ -1035,16 +1036,89 @@ def test_a_catalog_of_another_namespace_is_noted_if_that_may_not_be_the_global_o
     run(scenario)
 
 
+def _two_channels() -> list[str]:
+    """Return a catalog whose channel `fast` goes from 1.0.0 to 2.0.0, and `c` to 1.5.0."""
+    lines = [{"schema": "olm.package", "name": "cache", "defaultChannel": "c"}]
+    for channel, newest in (("c", "1.5.0"), ("fast", "2.0.0")):
+        entries = [
+            {"name": "cache.v1.0.0"},
+            {"name": f"cache.v{newest}", "replaces": "cache.v1.0.0"},
+        ]
+        fields: Manifest = {"name": channel, "package": "cache", "entries": entries}
+        lines.append({"schema": "olm.channel", **fields})
+    for version in ("1.0.0", "1.5.0", "2.0.0"):
+        own = {"type": "olm.package", "value": {"packageName": "cache", "version": version}}
+        fields = {"package": "cache", "image": "r/cache:v1", "properties": [own]}
+        lines.append({"schema": "olm.bundle", "name": f"cache.v{version}", **fields})
+    return [json.dumps(one) for one in lines]
+
+
+def test_an_upgrade_changes_the_channel_and_leaves_what_waits_in_the_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _offer(monkeypatch, _two_channels())
+
+    async def scenario() -> None:
+        async with cluster("1.0.0") as (reader, server, olm):
+            assert (await installed(reader, channel="c", version="1.0.0")).is_ready
+            shelf = server.get("catalogsources", "shelf", "apps") or {}
+            server.put("catalogsources", shelf | {"spec": {"image": "quay.io/example/shelf:v1"}})
+            olm.versions = ["1.0.0", "1.5.0"]
+            while server.get("installplans", "install-cache.v1.5.0", "apps") is None:  # noqa: ASYNC110 - it is on the server
+                await asyncio.sleep(0.01)
+
+            options = UpgradeOptions(namespace="apps", package="cache", channel="fast")
+            plan = await upgrade_plan.plan(reader, options, Access())
+            assert (plan.hops, plan.left) == (("cache.v2.0.0",), "cache.v1.5.0")
+            assert plan.notes[0] == "the channel changes from `c` to `fast`"
+            unknown = replace(options, channel="slow")
+            with pytest.raises(InputError, match="has no channel `slow`") as raised:
+                await upgrade_plan.plan(reader, unknown, Access())
+            assert raised.value.hint == "it has `c`, `fast`: choose one with `--channel`"
+
+            olm.leaves = {"cache"}  # until it reads the changed Subscription
+
+            def channel() -> str:
+                return str((server.get("subscriptions", "cache", "apps") or {})["spec"]["channel"])
+
+            async def follow() -> None:
+                while channel() != "fast":  # noqa: ASYNC110 - it is on the server
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.1)
+                olm.versions, olm.leaves = ["1.0.0", "2.0.0"], set()
+
+            following = asyncio.ensure_future(follow())
+            said: list[str] = []
+            done = await upgrade.upgrade(
+                reader,
+                options,
+                Access(),
+                announce=lambda _: None,
+                report=said.append,
+                timeouts=replace(QUICK, seconds=5),
+            )
+            await following
+            assert done.hops == ("cache.v2.0.0",)
+            assert done.explanation.is_ready
+            assert said[:2] == [
+                "channel: c → fast",
+                "deleting InstallPlan apps/install-cache.v1.5.0",
+            ]
+
+    run(scenario)
+
+
 def test_an_older_version_is_not_an_upgrade() -> None:
     last = "cache.v1.10.0"
-    older = upgrade_plan.no_path_error(last, "1.9.0", end=last)
+    key = SubscriptionKey("cache", "stable", "shelf", "apps")
+    older = upgrade_plan.no_path_error(last, "1.9.0", end=last, key=key)
     assert older.hint == (
         "OLM does not downgrade: uninstall the operator, and install it with `--version`"
     )
-    unknown = upgrade_plan.no_path_error("cache.v1.9.0", "v1.11.0", end=last)
+    unknown = upgrade_plan.no_path_error("cache.v1.9.0", "v1.11.0", end=last, key=key)
     assert (unknown.message, unknown.hint) == (
         f"no upgrade path leads from `cache.v1.9.0` to `v1.11.0`: it ends at `{last}`",
-        "run `olmkit catalog graph` to see the upgrade edges",
+        "run `olmkit catalog graph catalogsource:apps/shelf cache` to see the upgrade edges",
     )
 
 

@@ -64,7 +64,7 @@ def test_a_catalog_that_is_older_than_the_installed_version_is_noted() -> None:
         (
             catalog("1.0.0", channel="alpha"),
             "package `cache` of the catalog `apps/shelf` has no channel `stable`",
-            "it has `alpha`: change `channel` of the Subscription",
+            "it has `alpha`: choose one with `--channel`",
         ),
     ],
 )

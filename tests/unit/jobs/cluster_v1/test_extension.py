@@ -427,6 +427,29 @@ def test_a_range_that_the_api_server_refuses_is_refused_before_the_request() -> 
     run(scenario)
 
 
+def test_an_upgrade_changes_the_channel_and_keeps_the_range() -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        await installed(reader)
+        made = await upgrade.plan(reader, "cache", "", Access(), channel="fast")
+        assert made.offer.notes[:2] == (
+            "the channel changes to `fast`",
+            "the requested range `1.x` stays; `--to` changes it",
+        )
+        said: list[str] = []
+        found = await upgrade.carry_out(reader, made, report=said.append, timeouts=QUICK)
+        assert found.is_ready
+        assert said[0] == "requested channel fast"
+        there = server.get("clusterextensions", "cache", "")
+        assert there is not None
+        asked = there["spec"]["source"]["catalog"]
+        assert (asked["channels"], asked["version"]) == (["fast"], "1.x")
+
+        made = await upgrade.plan(reader, "cache", "", Access(), channel="slow")
+        assert made.offer.notes[0] == "the channel changes from `fast` to `slow`"
+
+    run(scenario)
+
+
 def test_without_a_version_an_upgrade_keeps_the_range() -> None:
     async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)

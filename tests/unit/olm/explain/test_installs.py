@@ -90,6 +90,26 @@ def test_an_operator_in_another_namespace_is_named() -> None:
     assert "`elsewhere`" in explain(cluster(elsewhere=(other,)), "cache").hint
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("cache-operatr", "did you mean `cache-operator`?"),
+        ("cache", "did you mean `cache-operator`?"),
+        ("queue-operater", "did you mean `queue-operator` in namespace `elsewhere`?"),
+        ("tomcat", "install it: `olmkit install tomcat -n apps`"),
+    ],
+)
+def test_a_package_with_a_similar_name_is_suggested(asked: str, words: str) -> None:
+    here, there = subscription(), subscription()
+    here["spec"]["name"] = "cache-operator"
+    there["spec"]["name"] = "queue-operator"
+    there["metadata"]["namespace"] = "elsewhere"
+
+    for one in (here, there):
+        one["metadata"]["name"] = one["spec"]["name"]
+    assert explain(cluster(here, elsewhere=(there,)), asked).hint == words
+
+
 @pytest.mark.parametrize(("count", "cause"), [(0, "no-operator-group"),
                                               (3, "several-operator-groups")])  # fmt: skip
 def test_a_namespace_has_exactly_one_operator_group(count: int, cause: str) -> None:

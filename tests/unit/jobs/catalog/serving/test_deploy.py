@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog.serving import deploy
+from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.kube.api import ClusterError, Resource
 from olmkit.kube.objects import GVK
@@ -39,6 +42,29 @@ def _resource(api_version: str, kind: str) -> Resource:
     return Resource(
         gvk=gvk, plural=PLURALS[kind], namespaced=True, subresources=frozenset({"status"})
     )
+
+
+@pytest.mark.parametrize("answer", ["/configs", "", RemoteError("denied")])
+def test_an_image_without_a_server_is_refused(
+    monkeypatch: pytest.MonkeyPatch, answer: str | RemoteError
+) -> None:
+    asked: list[str] = []
+
+    async def folder_to_extract(image: str, _: Access) -> str:
+        asked.append(image)
+        if isinstance(answer, RemoteError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(cluster_bundle, "folder_to_extract", folder_to_extract)
+    job = deploy.require_servers(catalog_deployment.served_objects(WANTED), Access())
+    if answer != "/configs":
+        asyncio.run(job)
+    else:
+        with pytest.raises(InputError, match="has the files of a catalog, but no server") as raised:
+            asyncio.run(job)
+        assert "`grpcPodConfig.extractContent.catalogDir: /configs`" in raised.value.hint
+    assert asked == ["quay.io/example/catalog:v1"]
 
 
 def test_objects_of_other_owners_are_not_overwritten_and_own_ones_are_updated() -> None:
