@@ -187,7 +187,7 @@ async def _choose_from_image(options: InstallOptions, access: Access) -> Install
 async def _choose_from_existing(
     reader: ClusterObjects, options: InstallOptions, access: Access, state: ClusterState
 ) -> InstallChoice:
-    found = await _find_catalog(reader, options, state)
+    found = await _find_catalog(reader, options, access, state)
     catalog = SubscribedCatalog(name=objects.name(found), namespace=objects.namespace(found))
     image = objects.text(kinds.spec(found).get("image"))
     unseen = await _require_visible(reader, options, catalog, image)
@@ -267,7 +267,7 @@ async def _choose_from_address(
 
 
 async def _find_catalog(
-    reader: ClusterObjects, options: InstallOptions, state: ClusterState
+    reader: ClusterObjects, options: InstallOptions, access: Access, state: ClusterState
 ) -> Manifest:
     """Return the CatalogSource with the given name, else the only one with the package."""
     near = [
@@ -288,6 +288,8 @@ async def _find_catalog(
             )
     elif len(near) != 1:
         near = await _find_catalogs(reader, options, near, state)
+        if len(near) > 1:
+            near = await _offering(near, options, access)
     if len(near) > 1:
         listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in near)
         raise InputError(
@@ -339,7 +341,25 @@ async def _find_catalogs(
     found = [one for one in near if (objects.name(one), objects.namespace(one)) in offered]
     if listed and not found:
         raise InputError(f"no catalog offers the package `{options.package}`")
-    return found or near
+    return found or [one for one in near if one in cluster_input.visible(state)] or near
+
+
+async def _offering(
+    near: list[Manifest], options: InstallOptions, access: Access
+) -> list[Manifest]:
+    """Return the catalogs that have the package or cannot be read from this machine."""
+    found = []
+    for one in near:
+        try:
+            catalog = await offered.read(one, access)
+        except OlmkitError:
+            found.append(one)
+        else:
+            if options.package in catalog.packages:
+                found.append(one)
+    if not found:
+        raise InputError(f"no catalog offers the package `{options.package}`")
+    return found
 
 
 def _unread(options: InstallOptions, catalog: SubscribedCatalog, note: str) -> InstallChoice:

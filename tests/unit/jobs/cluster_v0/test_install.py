@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -26,8 +27,8 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.jobs.cluster import offered, status
 from olmkit.jobs.cluster import read as cluster_read
-from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.bundle import FoundCatalogImage, NamedBundle
 from olmkit.jobs.cluster.wait import Timeouts
@@ -949,6 +950,40 @@ def test_the_catalog_that_offers_the_package_is_found() -> None:
                 await install.plan(
                     reader, InstallOptions(namespace="apps", package="unknown"), Access()
                 )
+
+    run(scenario)
+
+
+def test_without_package_manifests_only_catalogs_count_that_olm_uses_and_that_have_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _offer(monkeypatch, _two_channels())
+
+    async def read(source: Manifest, _: Access) -> Any:
+        if source["metadata"]["name"] == "unread":
+            raise RemoteError("denied")
+        packages = {"cache": 1} if source["metadata"]["name"] != "tools" else {"tool": 1}
+        return SimpleNamespace(packages=packages)
+
+    monkeypatch.setattr(offered, "read", read)
+
+    async def scenario() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            for name, namespace in (("mine", "other"), ("tools", "olm")):
+                source = new_object("CatalogSource", name, namespace, spec={"image": "r/x:1"})
+                server.put("catalogsources", source)
+            options = InstallOptions(namespace="apps", package="cache")
+            plan = await install.plan(reader, options, Access())
+            assert plan.request.catalog.name == "shelf"
+
+            with pytest.raises(InputError, match="no catalog offers the package `unknown`"):
+                await install.plan(reader, replace(options, package="unknown"), Access())
+            server.put("catalogsources", new_object("CatalogSource", "unread", "olm", spec={}))
+            with pytest.raises(InputError, match="several catalogs match") as raised:
+                await install.plan(reader, options, Access())
+            assert "`apps/shelf`" in raised.value.message
+            assert "`olm/unread`" in raised.value.message
+            assert "mine" not in raised.value.message
 
     run(scenario)
 
