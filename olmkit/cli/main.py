@@ -267,6 +267,10 @@ def _report_misuse(error: click.ClickException, arguments: Sequence[str]) -> int
     named = other_names.command_of(arguments, [*COMMANDS, *GROUPS])
     command = context.command_path if context else f"olmkit {named}".strip()
     hint = _place_of_option(error, arguments) if command == "olmkit" else ""
+    if isinstance(error, click.NoSuchOption):
+        hint = hint or other_names.hint_for_option(named, error.option_name, arguments)
+    if named in ("install", "upgrade", "uninstall", "why") and re.search(_EXTRA, error.message):
+        hint = hint or "run the command once for each package"
     hint = hint or _flag_of_value(error, named, arguments) or _in_another_group(error, named)
     hint = hint or _after_dashes(error, command)
     message, hint = misuse(error.format_message(), command, hint)

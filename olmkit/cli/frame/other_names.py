@@ -134,6 +134,26 @@ KNOWN: Final[Mapping[str, str]] = {
 }
 """Arguments after `olmkit`, and the equivalent command."""
 
+OPTIONS: Final[Mapping[tuple[str, str], str]] = {
+    (
+        "status",
+        "--all-namespaces",
+    ): "omit it: the command covers all namespaces, unless `-n` names one",
+    ("status", "--watch"): "run the command again; `install` and `upgrade` wait themselves",
+    ("upgrade", "--approve"): "omit it: the command approves the InstallPlans on the upgrade path",
+    ("upgrade", "--version"): "did you mean `--to`?",
+    ("uninstall", "--force"): "did you mean `--yes` or `--remove-finalizers`?",
+    ("install", "--wait"): "omit it: the command waits until the operator runs, up to `--timeout`",
+    ("install", "--index-image"): "did you mean `--catalog`?",
+    ("install", "--install-mode"): "did you mean `--mode`?",
+}
+"""Commands with an option of another command line, and the hint for it."""
+
+# Catalogs of the cluster, and the variables that select the cluster.
+_IN_CLUSTER: Final = ("catalogsource:", "clustercatalog:")
+_OF_CLUSTER: Final = {"--context": "OLMKIT_CONTEXT", "--kubeconfig": "OLMKIT_KUBECONFIG"}
+_SHORT: Final[Mapping[str, str]] = {"-A": "--all-namespaces", "-w": "--watch"}
+
 SAME: Final[Mapping[str, tuple[str, ...]]] = {
     "check": ("validate",),
     "cat": ("render",),
@@ -196,6 +216,13 @@ def suggestions(prefix: str, arguments: Sequence[str], paths: Sequence[str]) -> 
     if prefix == "catalog list ":
         return (f"{prefix}packages {arguments[0]}",)
     return sorted(named, key=_order)[:_MOST]
+
+
+def hint_for_option(command: str, option: str, arguments: Sequence[str] = ()) -> str:
+    """Return the hint for an option of another command or command line; empty for others."""
+    if option in _OF_CLUSTER and any(one.startswith(_IN_CLUSTER) for one in arguments):
+        return f"set the variable `{_OF_CLUSTER[option]}` instead"
+    return OPTIONS.get((command, _SHORT.get(option, option)), "")
 
 
 def _find_known(prefix: str, arguments: Sequence[str], paths: Sequence[str]) -> str:

@@ -342,6 +342,32 @@ def test_several_suggestions_are_a_hint(message: str) -> None:
     assert said.endswith("`--ab`\nhint: did you mean `--abc` or `--abd`?")
 
 
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        *((f"{command} {option}", hint) for (command, option), hint in other_names.OPTIONS.items()),
+        ("status -A", other_names.OPTIONS["status", "--all-namespaces"]),
+        ("status -w", other_names.OPTIONS["status", "--watch"]),
+        (
+            "catalog list packages catalogsource:olm/shop --context c",
+            "set the variable `OLMKIT_CONTEXT` instead",
+        ),
+        ("install a b -n shop", "run the command once for each package"),
+        ("why a b", "run the command once for each package"),
+    ],
+)
+def test_options_of_other_command_lines_have_a_hint(
+    typed: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(typed.split()) == 2
+    assert capsys.readouterr().err.endswith(f"\nhint: {hint}\n")
+
+
+def test_options_of_other_command_lines_are_not_our_own() -> None:
+    for name, option in other_names.OPTIONS:
+        assert not [one for one in _loaded(name).params if option in one.opts]
+
+
 def test_help_is_not_suggested_next_to_an_option() -> None:
     message = "No such option '--channel'. (Did you mean one of: '--channels', '--help'?)"
     said = _misuse(message, "olmkit x")
