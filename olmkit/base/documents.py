@@ -32,6 +32,7 @@ Key = str | int
 MAX_VALUES: Final = 1_500_000
 # The maximum number of documents in a file; a manifest of a whole platform has some hundreds.
 MAX_DOCUMENTS: Final = 100_000
+MAX_KEY: Final = 100_000  # characters; each message about a field has its keys
 
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _CONTENT: Final = re.compile(rb"^[ \t]*[^#% \t\r\n]", re.MULTILINE)
@@ -401,6 +402,22 @@ def _check_json_size(data: bytes, path: str) -> None:
         raise document_error(Location(path=path, line=1, column=1), *_TOO_MANY_VALUES)
 
 
+def _check_keys(value: Any, size: int, path: str, data: bytes = b"", start: int = 0) -> None:
+    """Refuse a key that would need too much memory in messages."""
+    nodes = [value] if size > MAX_KEY else []
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, dict):
+            if any(isinstance(key, str) and len(key) > MAX_KEY for key in node):
+                at = Location(path=path, line=data.count(b"\n", 0, start) + 1, column=1)
+                raise document_error(
+                    at, f"a key has more than {MAX_KEY:,} characters", "shorten it, or remove it"
+                )
+            nodes += [inner for inner in node.values() if isinstance(inner, dict | list)]
+        elif isinstance(node, list):
+            nodes += [inner for inner in node if isinstance(inner, dict | list)]
+
+
 def _read_yaml(data: bytes) -> YamlReading:
     _check_size(data)
     value = yaml_fast.read(data)
@@ -428,6 +445,7 @@ def _document(
     found: YamlReading, *, path: str, data: bytes, index: int, start: int, end: int
 ) -> Document:
     value = None if found.value is yaml_reader.MISSING else found.value
+    _check_keys(value, end - start, path, data, start)
     document = Document(value, path=path, data=data, index=index, start=start, end=end)
     document.more = found.more
     document._repeated = found.repeated  # noqa: SLF001 - this file's own
@@ -449,11 +467,13 @@ def _load_json(data: bytes, path: str) -> Document | None:
     except JsonError:
         return None
     start = json_reader.skip_space(data, 0)
+    _check_keys(value, len(data), path)
     return Document(value, path=path, data=data, start=start, json=True)
 
 
 def _json_documents(data: bytes, path: str) -> Iterator[Document]:
     for index, (value, start, end) in enumerate(json_reader.read_stream(data, 0, doubles=False)):
+        _check_keys(value, end - start, path, data, start)
         yield Document(value, path=path, data=data, index=index, start=start, end=end, json=True)
 
 

@@ -317,3 +317,17 @@ def test_a_file_with_too_many_documents_is_refused_at_the_first_excess_one() -> 
     place = raised.value.diagnostics[0].at
     assert place is not None
     assert place.line == 2 * documents.MAX_DOCUMENTS + 1
+
+
+@pytest.mark.parametrize(
+    "text", ["a: 1\nb:\n- ? {}\n  : 1\n", '{{"a": [{{"{}": 1}}]}}', "---\nc: d\n---\n? {}\n: 1\n"]
+)
+def test_a_very_long_key_is_refused_with_the_limit(text: str) -> None:
+    fits = text.format("k" * documents.MAX_KEY).encode()
+    assert list(documents.load_all(fits, "f.yaml"))
+    longer = text.format("k" * (documents.MAX_KEY + 1)).encode()
+    with pytest.raises(InputError, match="a key has more than 100,000 characters"):
+        list(documents.load_all(longer, "f.yaml"))
+    if not text.startswith("---"):
+        with pytest.raises(InputError, match="a key has more than 100,000 characters"):
+            documents.load(longer, "f.yaml")
