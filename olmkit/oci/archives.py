@@ -130,13 +130,13 @@ def printable(text: str) -> str:
 def _members(tar: tarfile.TarFile, name: str, budget: ReadBudget) -> Iterator[tarfile.TarInfo]:
     while (entry := tar.next()) is not None:
         budget.enter(name)
-        _check_size(entry, tar, name)
+        _check_size(entry, name)
         yield entry
         # Otherwise, each entry of a large archive stays in memory.
         tar.members.clear()  # type: ignore[attr-defined]
 
 
-def _check_size(entry: tarfile.TarInfo, tar: tarfile.TarFile, name: str) -> None:
+def _check_size(entry: tarfile.TarInfo, name: str) -> None:
     """Check that all readers see the same size of an entry in its headers."""
     text = entry.pax_headers.get("size")
     if text is not None and not (
@@ -145,12 +145,19 @@ def _check_size(entry: tarfile.TarInfo, tar: tarfile.TarFile, name: str) -> None
         raise InputError(
             f"{name}: the size of `{printable(entry.name)}` in its extended header is not a number"
         )
+
+
+def _drop_global(tar: tarfile.TarFile, name: str) -> None:
+    """Forget the records of global headers, as Go does: `tarfile` applies them to each entry."""
+    if not tar.pax_headers:
+        return
     if not {"size", "path", "linkpath"}.isdisjoint(tar.pax_headers):
         raise InputError(f"{name}: an extended header sets names or sizes for all entries")
+    tar.pax_headers = {}
 
 
 def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
-    """Return a `TarInfo` class that limits extended headers.
+    """Return a `TarInfo` class that limits extended headers, and ignores global ones.
 
     `tarfile` reads these recursively, so they are counted.
     """
@@ -166,6 +173,7 @@ def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
                 raise _damaged_error(name, error) from None
 
         def _proc_member(self, tar: tarfile.TarFile) -> Any:
+            _drop_global(tar, name)
             if self.type in _EXTENSIONS:
                 Entry.chain += 1
                 if Entry.chain > _MAX_CHAIN:

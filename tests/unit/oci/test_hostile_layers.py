@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from olmkit.base.diagnostics import InputError
+from olmkit.oci import archives
 from olmkit.oci.files import LayeredFiles
 from olmkit.oci.limits import Limits, ReadBudget
 
@@ -188,6 +189,38 @@ def test_a_size_for_all_entries_is_refused() -> None:
     data = extension(tarfile.XGLTYPE, b"11 size=99\n")
     with pytest.raises(InputError, match="for all entries"):
         LayeredFiles().add(io.BytesIO(layer(data, header("f"))), "layer")
+
+
+def records(count: int) -> bytes:
+    return b"".join(b"9 %05x=\n" % i for i in range(count))
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        [extension(tarfile.XGLTYPE, records(20_000))],
+        [extension(tarfile.XGLTYPE, records(i)) for i in range(1, 9)],
+        [extension(tarfile.XGLTYPE, b"1018 mtime=" + b"1" * 1006 + b"\n")],
+    ],
+    ids=["one", "several", "number"],
+)
+def test_records_of_global_headers_are_not_applied_to_each_entry(extensions: list[bytes]) -> None:
+    """`tarfile` reads all of them again for each of up to 100,000 entries; Go ignores them."""
+    tar = b"".join([*extensions, *(header(f"{i}") for i in range(20)), bytes(1024)])
+    layers = [
+        [entry for entry, _ in archives.entries(io.BytesIO(tar), "layer", ReadBudget())],
+        [*archives.members(io.BytesIO(tar), "archive", ReadBudget())],
+    ]
+    for found in layers:
+        assert [entry.name for entry in found] == [f"{i}" for i in range(20)]
+        assert sum(len(entry.pax_headers) for entry in found) == 0
+
+
+def test_global_headers_count_for_the_limit_of_headers() -> None:
+    data = layer(*[extension(tarfile.XGLTYPE, records(100)) + header("f")] * 20)
+    budget = ReadBudget(Limits(headers_size=10_000))
+    with pytest.raises(InputError, match="its entries are larger than 10000 bytes"):
+        LayeredFiles(budget=budget).add(io.BytesIO(data), "layer")
 
 
 def test_an_archive_with_a_damaged_header_in_the_middle_is_not_truncated_there() -> None:
