@@ -7,14 +7,16 @@ replaced the old one. For a bundle, a catalog created by olmkit offers it as the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from olmkit.base.diagnostics import InputError
+from olmkit.base.tree import Tree
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
@@ -33,12 +35,17 @@ from olmkit.olm.install_objects import ServedCatalog, SubscribedCatalog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleUpgrade:
-    """An upgrade to a bundle: the bundle, the state of the cluster, and the hop."""
+    """An upgrade to a bundle: the bundle, the state of the cluster, and the hop.
+
+    `served` is the catalog to create, and `spec` the changes of the Subscription to use it.
+    """
 
     named: NamedBundle
     seen: ClusterState = field(repr=False)
     subscription: Manifest = field(repr=False)
     plan: UpgradePlan
+    served: ServedCatalog = field(repr=False)
+    spec: Mapping[str, Any] = field(repr=False)
 
 
 Announce = Callable[[UpgradePlan], None]
@@ -171,12 +178,41 @@ async def plan_bundle(
     package, goal = named.rendered.package, named.rendered.name
     waiting = _waiting_elsewhere(seen, subscription, goal)
     instead = f"instead of {', '.join(kinds.plan_csvs(waiting))}, which waits for approval"
-    notes = (instead,) if waiting else ()
-    plan = upgrade_plan.plan_of(seen, package, installed, (goal,), named.preview, notes)
+    served, spec = _serve(named, subscription, options, replaces=installed)
+    content = catalog_job.read(
+        options.bundle, tree=Tree({"catalog.json": served.blobs}), valid=False
+    )
+    asking = {**subscription, "spec": {**kinds.spec(subscription), **spec}}
+    others = (one for one in seen.subscriptions if one is not subscription)
+    offered = replace(seen, subscriptions=(asking, *others))
+    doubts = await upgrade_plan.unresolved(offered, asking, goal, content, access)
     await fit.require(reader, seen, named.manifests, replaces=installed)
     changed = await fit.notes(reader, seen, named.manifests, installed)
-    plan = replace(plan, notes=(*plan.notes, *changed))
-    return BundleUpgrade(named=named, seen=seen, subscription=subscription, plan=plan)
+    notes = (*((instead,) if waiting else ()), *doubts, *changed)
+    return BundleUpgrade(
+        named=named,
+        seen=seen,
+        subscription=subscription,
+        plan=upgrade_plan.plan_of(seen, package, installed, (goal,), named.preview, notes),
+        served=served,
+        spec=spec,
+    )
+
+
+def _serve(
+    named: NamedBundle, subscription: Manifest, options: UpgradeOptions, *, replaces: str
+) -> tuple[ServedCatalog, dict[str, Any]]:
+    """Return the catalog that offers the bundle, and the changes of the Subscription to use it."""
+    channel = kinds.subscription_key(subscription).channel or named.channel
+    served = ServedCatalog(
+        namespace=options.namespace,
+        package=named.rendered.package,
+        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=replaces),
+        image=options.catalog_server,
+        secrets=options.secrets,
+    )
+    spec = {"source": served.name, "sourceNamespace": options.namespace, "channel": channel}
+    return served, spec
 
 
 async def to_bundle(
@@ -291,16 +327,7 @@ async def _offer(
     timeouts: Timeouts,
 ) -> None:
     """Create a catalog that offers the bundle, and change the Subscription to use it."""
-    named, package = upgrade.named, upgrade.named.rendered.package
-    key = kinds.subscription_key(upgrade.subscription)
-    channel = key.channel or named.channel
-    served = ServedCatalog(
-        namespace=options.namespace,
-        package=package,
-        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=upgrade.plan.before),
-        image=options.catalog_server,
-        secrets=options.secrets,
-    )
+    served = upgrade.served
     for manifest in install_objects.served_objects(served):
         await reader.apply(manifest)
     await install.wait_until_served(reader, served, report, timeouts)
@@ -310,14 +337,9 @@ async def _offer(
         address=served.address,
         secrets=options.secrets,
     )
-    await reader.apply(install_objects.catalog_source(catalog, package))
+    await reader.apply(install_objects.catalog_source(catalog, served.package))
     await install.adopt(reader, served)
-    spec: dict[str, Any] = {
-        "source": served.name,
-        "sourceNamespace": options.namespace,
-        "channel": channel,
-    }
-    await reader.merge(upgrade.subscription, {"spec": spec})
+    await reader.merge(upgrade.subscription, {"spec": upgrade.spec})
 
 
 async def _change_channel(

@@ -121,11 +121,12 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     if hops and not pending:  # a waiting InstallPlan is checked before its approval
         first = await _bundle(shelf, key.package, channel, hops[0], access)
         notes += tuple(one for one in cluster_bundle.unread_notes(first) if one not in notes)
+        notes += await unresolved(seen, subscription, hops[0], shelf.catalog, access)
+        is_offered = bool(before) and source == source_of(seen, subscription)
         try:
-            notes += await _unresolved(seen, subscription, hops[0], shelf.catalog, access)
             await fit.require(reader, seen, first.manifests, replaces=before)
         except InputError as error:
-            raise (as_olm_approves(error, subscription) if before else error) from None
+            raise (as_olm_approves(error, subscription) if is_offered else error) from None
         notes += await fit.notes(reader, seen, first.manifests, before)
     absent = () if hops or not before else _absence_note(channel, key, before)
     ailing = await _health_note(reader, seen, key.package, before)
@@ -176,7 +177,7 @@ async def _health_note(
     return () if found.is_ready else (f"`{before}` itself is not ready: {found.message}",)
 
 
-async def _unresolved(
+async def unresolved(
     seen: ClusterState, subscription: Manifest, csv: str, catalog: Model, access: Access
 ) -> tuple[str, ...]:
     """Return a note that OLM may be unable to choose a version; raise `InputError` if certain."""
@@ -215,7 +216,7 @@ def shared_plan_note(seen: ClusterState, subscription: Manifest, chosen: str) ->
 
 
 def as_olm_approves(error: InputError, subscription: Manifest) -> InputError:
-    """Return the error for a version that OLM may still install by automatic approval."""
+    """Return the error for an offered version, which OLM may still approve automatically."""
     if kinds.spec(subscription).get("installPlanApproval") == "Manual":
         return error
     name, namespace = objects.name(subscription), objects.namespace(subscription)

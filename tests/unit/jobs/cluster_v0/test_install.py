@@ -2356,7 +2356,9 @@ async def _installed_with_account(reader: ClusterObjects, server: ApiServer) -> 
     await installed(reader, manual=True)
 
 
-async def _assert_refused(reader: ClusterObjects, server: ApiServer, words: str) -> None:
+async def _assert_refused(
+    reader: ClusterObjects, server: ApiServer, words: str, **options: str
+) -> InputError:
     """Assert that an upgrade is refused with this message, and that it changes nothing."""
     objects_of = [
         (kind, list(server.all(kind)))
@@ -2365,11 +2367,17 @@ async def _assert_refused(reader: ClusterObjects, server: ApiServer, words: str)
     before = json.dumps(objects_of, sort_keys=True)
     done = len(server.writes())
 
+    package = "" if "bundle" in options else "cache"
+    asked = UpgradeOptions(namespace="apps", package=package, **options)  # type: ignore[arg-type]
+    work = (
+        upgrade.upgrade(
+            reader, asked, Access(), announce=[].append, report=[].append, timeouts=QUICK
+        )
+        if package
+        else upgrade.plan_bundle(reader, asked, Access())
+    )
     with pytest.raises(InputError) as refused:
-        await upgrade.upgrade(
-            reader, UpgradeOptions(namespace="apps", package="cache"), Access(),
-            announce=[].append, report=[].append, timeouts=QUICK,
-        )  # fmt: skip
+        await work
 
     assert words in refused.value.message
     writes = {path for _, path in server.writes()[done:]}
@@ -2377,6 +2385,7 @@ async def _assert_refused(reader: ClusterObjects, server: ApiServer, words: str)
     after = [(kind, list(server.all(kind))) for kind, _ in objects_of]
     assert json.dumps(after, sort_keys=True) == before
     assert server.get("clusterserviceversions", "cache.v1.0.0", "apps")
+    return refused.value
 
 
 @pytest.mark.parametrize("unfit", UNFIT.values(), ids=UNFIT)
@@ -2475,11 +2484,44 @@ def test_an_upgrade_to_an_unfit_version_of_the_catalog_is_refused_before_olm_cho
             server.put("catalogsources", source | {"spec": {"image": "r.example/shelf:1"}})
             monkeypatch.setattr(cluster_bundle, "read_bundle", read_bundle)
 
-            await _assert_refused(reader, server, unfit.unresolved or unfit.words)
+            words = unfit.unresolved or unfit.words
+            refused = await _assert_refused(reader, server, words)
 
+            # OLM would not choose a version that it cannot resolve.
+            is_urgent = approval == "Automatic" and not unfit.unresolved
+            assert ("`kubectl patch subscription cache -n apps" in refused.hint) is is_urgent
+            source["metadata"] |= {"labels": dict(install_objects.OURS)}
+            server.put("catalogsources", source)
+            refused = await _assert_refused(reader, server, words, catalog="r.example/shelf:2")
+            assert "kubectl patch" not in refused.hint
             assert [one["metadata"]["name"] for one in server.all("installplans")] == [
                 "install-cache.v1.0.0"
             ]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("unfit", UNFIT.values(), ids=UNFIT)
+def test_an_upgrade_to_an_unfit_bundle_is_refused_before_its_catalog_is_created(
+    tmp_path: Path, unfit: UnfitVersion
+) -> None:
+    key = "operators.operatorframework.io.bundle"
+    notes = {f"{key}.mediatype.v1": "registry+v1", f"{key}.manifests.v1": "manifests/",
+             f"{key}.metadata.v1": "metadata/", f"{key}.package.v1": "cache",
+             f"{key}.channels.v1": "c"}  # fmt: skip
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "metadata/annotations.yaml").write_text(json.dumps({"annotations": notes}))
+    for number, one in enumerate(unfit.manifests):
+        (tmp_path / f"manifests/{number}.yaml").write_text(json.dumps(one))
+
+    async def scenario() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await _installed_with_account(reader, server)
+            # Another catalog that cannot be read might offer what is missing.
+            server.remove("catalogsources", "shelf", "apps")
+            words = unfit.unresolved or unfit.words
+            await _assert_refused(reader, server, words, bundle=str(tmp_path))
 
     run(scenario)
 
