@@ -94,7 +94,7 @@ async def choose_for_install(
     return ExtensionChoice(
         csv=found.csv,
         brings=found.preview,
-        notes=(*((found.note,) if found.note else ()), *_from(chosen, read)),
+        notes=(*cluster_bundle.unread_notes(found), *_from(chosen, read)),
         packages=frozenset(read[0].catalog.packages) if image else frozenset(),
     )
 
@@ -148,7 +148,7 @@ async def choose_for_upgrade(
     found = await cluster_bundle.read_chosen(
         best.name, _channel(chosen, read, package), best.image, access
     )
-    notes = (*((found.note,) if found.note else ()), *_from(chosen, read))
+    notes = (*cluster_bundle.unread_notes(found), *_from(chosen, read))
     return ExtensionChoice(csv=best.name, brings=found.preview, has=has, notes=notes)
 
 
@@ -367,4 +367,8 @@ def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> 
 
 
 def _unknown_error(error: OlmkitError) -> ExtensionChoice:
-    return ExtensionChoice(notes=(f"its contents are not known in advance: {error.message}",))
+    note = (
+        "its contents are not known in advance, so permissions and conflicts with the cluster "
+        f"cannot be checked: {error.message}"
+    )
+    return ExtensionChoice(notes=(note,))

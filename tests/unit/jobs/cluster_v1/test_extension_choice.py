@@ -180,7 +180,10 @@ def test_unknown_facts_about_an_upgrade_are_reported_with_the_reason(
         found = await extension_choice.choose_for_upgrade(reader, there, version, Access())
 
         assert (found.csv, found.brings) == ("", None)
-        assert found.notes[0].startswith("its contents are not known in advance: ")
+        assert found.notes[0].startswith(
+            "its contents are not known in advance, so permissions and conflicts with the cluster "
+            "cannot be checked: "
+        )
         assert why in found.notes[0]
 
     run(scenario, "shelf", "other")
