@@ -183,9 +183,7 @@ async def plan_bundle(
         options.bundle, tree=Tree({"catalog.json": served.blobs}), valid=False
     )
     asking = {**subscription, "spec": {**kinds.spec(subscription), **spec}}
-    others = (one for one in seen.subscriptions if one is not subscription)
-    offered = replace(seen, subscriptions=(asking, *others))
-    unknown = await upgrade_plan.unresolved(offered, asking, goal, content, access)
+    unknown = await upgrade_plan.unresolved(seen, asking, goal, content, access)
     await fit.require(reader, seen, named.manifests, replaces=installed)
     changed = await fit.notes(reader, seen, named.manifests, installed)
     notes = (*((instead,) if waiting else ()), *unknown, *changed)

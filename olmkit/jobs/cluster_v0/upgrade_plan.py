@@ -122,10 +122,11 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         first = await _bundle(shelf, key.package, channel, hops[0], access)
         notes += tuple(one for one in cluster_bundle.unread_notes(first) if one not in notes)
         notes += await unresolved(seen, subscription, hops[0], shelf.catalog, access)
-        is_offered = bool(before) and source == source_of(seen, subscription)
+        is_changed = source != source_of(seen, present) or channel_change(present, options)
         try:
             await fit.require(reader, seen, first.manifests, replaces=before)
         except InputError as error:
+            is_offered = before and not is_changed
             raise (as_olm_approves(error, subscription) if is_offered else error) from None
         notes += await fit.notes(reader, seen, first.manifests, before)
     absent = () if hops or not before else _absence_note(channel, key, before)
@@ -180,7 +181,13 @@ async def _health_note(
 async def unresolved(
     seen: ClusterState, subscription: Manifest, csv: str, catalog: Model, access: Access
 ) -> tuple[str, ...]:
-    """Return a note that OLM may be unable to choose a version; raise `InputError` if certain."""
+    """Return a note that OLM may be unable to choose a version; raise `InputError` if certain.
+
+    `subscription` replaces the existing one, whose channel or catalog may differ.
+    """
+    name = objects.name(subscription)
+    others = (one for one in seen.subscriptions if objects.name(one) != name)
+    seen = replace(seen, subscriptions=(subscription, *others))
     found = await conflicts.of_upgrade(seen, subscription, csv, catalog, access)
     if not found.facts:
         return ()

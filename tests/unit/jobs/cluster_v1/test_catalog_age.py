@@ -88,8 +88,9 @@ def offers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Sets the result of `plan`; empty if the catalogs do not offer it."""
     state = {"csv": "cache.v1"}
 
-    async def plan(*_: Any, extends_account: bool) -> ExtensionUpgrade:
+    async def plan(*_: Any, extends_account: bool, channel: str = "") -> ExtensionUpgrade:
         assert not extends_account
+        assert not channel
         if not state["csv"]:
             raise NotOfferedError("package `cache` has no version that fits `2.x`")
         return ExtensionUpgrade(name="cache", package="cache", version="", before="cache.v1",
