@@ -31,7 +31,7 @@ async def read(reader: ClusterObjects, name: str, access: Access) -> Tree:
     """
     from olmkit.edges.images import transports
 
-    spec = kinds.spec(await _find(reader, name))
+    spec = kinds.spec(await find(reader, name))
     if address := text(spec.get("address")):
         return await _read_server(address, name)
     image = text(spec.get("image"))
@@ -40,7 +40,8 @@ async def read(reader: ClusterObjects, name: str, access: Access) -> Tree:
     return (await transports.read_catalog_tree(image, access)).tree
 
 
-async def _find(reader: ClusterObjects, name: str) -> Manifest:
+async def find(reader: ClusterObjects, name: str) -> Manifest:
+    """Return the CatalogSource `NAMESPACE/NAME`, or the only one called `NAME`."""
     namespace, _, own = name.rpartition("/")
     missing = f"the CatalogSource `{name}` does not exist"
     if not await reader.knows(kinds.CATALOG_SOURCE):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
@@ -18,7 +20,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalog_source
 from olmkit.kube import objects
 from olmkit.kube.api import Forbidden
-from olmkit.kube.objects import mapping, text
+from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import kinds
 from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import extension as v1
@@ -42,6 +44,36 @@ async def fetch(reference: str, access: Access) -> Tree:
 
     Raises like `read` and `catalog_source.read`, and `ConfigurationError` without a cluster.
     """
+    async with _open(access) as reader:
+        if reference.startswith(catalog_source.PREFIX):
+            name = reference.removeprefix(catalog_source.PREFIX)
+            return await catalog_source.read(reader, name, access)
+        return await read(reader, reference.removeprefix(PREFIX))
+
+
+async def image(reference: str, access: Access) -> str:
+    """Return the image of a catalog of the cluster; other references stay as they are.
+
+    Raises like `fetch`, and `InputError` if the catalog is not in an image.
+    """
+    if not is_in_cluster(reference):
+        return reference
+    async with _open(access) as reader:
+        if reference.startswith(catalog_source.PREFIX):
+            name = reference.removeprefix(catalog_source.PREFIX)
+            spec = kinds.spec(await catalog_source.find(reader, name))
+        else:
+            source = kinds.spec(await _find(reader, reference.removeprefix(PREFIX))).get("source")
+            spec = dict(mapping(mapping(source).get("image")))
+    named = text(spec.get("image") or spec.get("ref"))
+    if text(spec.get("address")) or not named:
+        raise InputError(f"the catalog `{reference}` is not read from an image")
+    return named
+
+
+@asynccontextmanager
+async def _open(access: Access) -> AsyncIterator[ClusterObjects]:
+    """Open the cluster of the kubeconfig."""
     from olmkit.edges.cluster import kubeconfig
     from olmkit.edges.cluster.client import HttpCluster
 
@@ -51,11 +83,7 @@ async def fetch(reference: str, access: Access) -> Tree:
         paths=[Path(named)] if named else [], context=environment.get("OLMKIT_CONTEXT", "")
     )
     async with HttpCluster(config) as cluster:
-        reader = ClusterObjects(cluster)
-        if reference.startswith(catalog_source.PREFIX):
-            name = reference.removeprefix(catalog_source.PREFIX)
-            return await catalog_source.read(reader, name, access)
-        return await read(reader, reference.removeprefix(PREFIX))
+        yield ClusterObjects(cluster)
 
 
 async def _absent(reader: ClusterObjects, name: str) -> str:
@@ -74,16 +102,21 @@ async def _absent(reader: ClusterObjects, name: str) -> str:
     return f"the cluster has {', '.join(f'`{one}`' for one in existing) or 'none'}"
 
 
-async def read(reader: ClusterObjects, name: str) -> Tree:
-    """Read the catalog that catalogd serves under this name.
-
-    Raises `InputError` if it is not served, and `ClusterError`.
-    """
+async def _find(reader: ClusterObjects, name: str) -> Manifest:
     found = await reader.find(v1.CLUSTER_CATALOG, name)
     if found is None:
         raise InputError(
             f"the ClusterCatalog `{name}` does not exist", hint=await _absent(reader, name)
         )
+    return found
+
+
+async def read(reader: ClusterObjects, name: str) -> Tree:
+    """Read the catalog that catalogd serves under this name.
+
+    Raises `InputError` if it is not served, and `ClusterError`.
+    """
+    found = await _find(reader, name)
     ailing = cluster_catalogs.explain_catalog(found)
     if ailing is not None:
         raise InputError(ailing.message, hint=ailing.hint)

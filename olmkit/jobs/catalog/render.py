@@ -341,12 +341,17 @@ async def _images(
 
     if not references:
         return {}
+    from olmkit.jobs.catalog import cluster_catalog  # reading folders needs no cluster
+
     gate = asyncio.Semaphore(_PULLS)
     connections = _connections(access)
 
     async def pulled(reference: str) -> Rendered | OlmkitError:
         async with gate:
             try:
+                if cluster_catalog.is_in_cluster(reference):
+                    tree = await cluster_catalog.fetch(reference, access)
+                    return _attempt(lambda: _tree(tree, reference, chosen))
                 found = await _pull(reference, access, connections)
             except OlmkitError as error:
                 return error

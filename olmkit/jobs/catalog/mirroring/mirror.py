@@ -20,6 +20,7 @@ from olmkit.edges import disk, paths
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.image_folder import ImageFolder
+from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.catalog.mirroring import images as images_job
 from olmkit.jobs.catalog.mirroring.filter import Requested
 from olmkit.jobs.catalog.mirroring.images import CatalogImages
@@ -101,6 +102,7 @@ async def mirror_catalog(
             "manifests are for clusters, which cannot pull from a folder",
             hint="pass `--manifests-dir` when you mirror from the folder to a registry",
         )
+    source = await cluster_catalog.image(source, access)
     plan = await _plan(source, target, access, options)
     if options.dry_run:
         result = MirrorResult(

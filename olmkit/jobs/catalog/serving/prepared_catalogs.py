@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from olmkit.base.diagnostics import ConfigurationError, Diagnostic, RemoteError
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, OlmkitError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.catalog.serve.metas import Metas
 from olmkit.catalog.serve.registry_index import Index
@@ -95,9 +95,12 @@ async def read(
     tree = _folder(reference, cache_folder)
     if tree is None:
         from olmkit.edges.images import transports
+        from olmkit.jobs.catalog import catalogs
 
-        found = await transports.read_catalog_tree(reference, access or transports.Access())
-        tree = found.tree
+        found = (await catalogs.pull([reference], access or transports.Access()))[reference]
+        if isinstance(found, OlmkitError):
+            raise found
+        tree = found
     return await _run_in_thread(prepare, reference, tree, cache_folder, with_lines)
 
 
@@ -109,6 +112,8 @@ def default_name(reference: str) -> str:
     path = Path(reference)
     if paths.exists(path):
         return paths.resolve(path).name
+    if reference.startswith(("catalogsource:", "clustercatalog:")):
+        return reference.partition(":")[2].rpartition("/")[2]
     source = references.parse_source(reference)
     return source.repository.rpartition("/")[2] if isinstance(source, Reference) else ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from aiohttp import web
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog
+from olmkit.jobs.catalog import cluster_catalog
+from olmkit.jobs.catalog import render as render_job
+from olmkit.jobs.catalog.render import RenderOptions
 
 API = "/apis/olm.operatorframework.io/v1"
 SERVICE = "/api/v1/namespaces/olmv1-system/services/https:catalogd-service:443/proxy"
@@ -31,11 +35,17 @@ SERVING = {
 
 
 async def pulled(
-    folder: Path, name: str, status: dict[str, Any], listed: tuple[str, ...] | None = ("shelf",)
+    folder: Path,
+    name: str,
+    status: dict[str, Any],
+    listed: tuple[str, ...] | None = ("shelf",),
+    *,
+    read: Callable[[str, Access], Awaitable[Any]] | None = None,
 ) -> Any:
     """Return what the commands for catalogs read from `clustercatalog:NAME`.
 
-    `listed`: the names of the ClusterCatalogs, or None if listing is forbidden.
+    `listed`: the names of the ClusterCatalogs, or None if listing is forbidden. `read` replaces the
+    function that reads the reference.
     """
     resource = {"name": "clustercatalogs", "kind": "ClusterCatalog", "namespaced": False,
                 "verbs": ["get", "list"]}  # fmt: skip
@@ -43,7 +53,8 @@ async def pulled(
         API: {"kind": "APIResourceList", "groupVersion": "olm.operatorframework.io/v1",
               "resources": [resource]},
         f"{API}/clustercatalogs/shelf": {"kind": "ClusterCatalog",
-                                         "metadata": {"name": "shelf"}, "status": status},
+                                         "metadata": {"name": "shelf"}, "status": status,
+                                         "spec": {"source": {"image": {"ref": "r/shelf:v1"}}}},
     }  # fmt: skip
 
     async def answer(request: web.Request) -> web.Response:
@@ -76,6 +87,8 @@ async def pulled(
         }))  # fmt: skip
         access = Access(environment={"OLMKIT_KUBECONFIG": str(file)})
         reference = f"clustercatalog:{name}"
+        if read is not None:
+            return await read(reference, access)
         return (await catalog.pull([reference], access))[reference]
     finally:
         await runner.cleanup()
@@ -87,6 +100,17 @@ def test_a_cluster_catalog_is_read_like_any_other(tmp_path: Path) -> None:
     found = catalog.read("clustercatalog:shelf", tree=tree)
     assert list(found.packages) == ["cache"]
     assert list(found.packages["cache"].bundles) == ["cache.v1.0.0"]
+
+
+def test_the_commands_that_write_blobs_and_images_read_it_too(tmp_path: Path) -> None:
+    async def render(reference: str, access: Access) -> Any:
+        return await render_job.render_all([reference], RenderOptions(access=access))
+
+    rendered = asyncio.run(pulled(tmp_path, "shelf", SERVING, read=render))
+    assert [blob.name for blob in rendered.blobs] == ["cache", "stable", "cache.v1.0.0"]
+    image = asyncio.run(pulled(tmp_path, "shelf", SERVING, read=cluster_catalog.image))
+    assert image == "r/shelf:v1"
+    assert asyncio.run(cluster_catalog.image("quay.io/a/b:v1", Access())) == "quay.io/a/b:v1"
 
 
 @pytest.mark.parametrize(

@@ -344,6 +344,8 @@ def test_the_cache_has_the_data_for_http_on_request(catalog: Path, cache: Path) 
         ("quay.io/example/catalog:v1", "catalog"),
         ("localhost:5000/shop@sha256:" + "0" * 64, "shop"),
         ("oci:somewhere", ""),
+        ("catalogsource:olm/shop", "shop"),
+        ("clustercatalog:shelf", "shelf"),
     ],
 )
 def test_a_catalog_in_an_image_has_a_name(reference: str, name: str) -> None:
