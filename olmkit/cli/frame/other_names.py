@@ -139,6 +139,7 @@ OPTIONS: Final[Mapping[tuple[str, str], str]] = {
         "status",
         "--all-namespaces",
     ): "omit it: the command covers all namespaces, unless `-n` names one",
+    ("status", "--olm"): "omit it: the command shows the operators of OLM v0 and v1",
     ("status", "--watch"): "run the command again; `install` and `upgrade` wait themselves",
     ("upgrade", "--approve"): "omit it: the command approves the InstallPlans on the upgrade path",
     ("upgrade", "--version"): "did you mean `--to`?",

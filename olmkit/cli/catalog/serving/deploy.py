@@ -50,7 +50,7 @@ def deploy(
     async def run() -> None:
         async with target.open() as (reader, namespace):
             wanted = objects_in(namespace)
-            await job.require_servers(wanted, access)
+            await job.require_images(wanted, access)
             if dry_run:
                 lines = await job.changes(reader, wanted)
                 app.emit({"changes": list(lines)}, text="\n".join(lines))

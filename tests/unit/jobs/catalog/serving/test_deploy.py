@@ -18,6 +18,7 @@ from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.kube.api import ClusterError, Resource
 from olmkit.kube.objects import GVK
+from olmkit.oci.store import RegistryError
 from olmkit.olm import catalog_deployment
 from olmkit.olm.catalog_deployment import CatalogDeployment
 from olmkit.testing.apiserver.server import ApiServer
@@ -57,7 +58,7 @@ def test_an_image_without_a_server_is_refused(
         return answer
 
     monkeypatch.setattr(cluster_bundle, "folder_to_extract", folder_to_extract)
-    job = deploy.require_servers(catalog_deployment.served_objects(WANTED), Access())
+    job = deploy.require_images(catalog_deployment.served_objects(WANTED), Access())
     if answer != "/configs":
         asyncio.run(job)
     else:
@@ -65,6 +66,38 @@ def test_an_image_without_a_server_is_refused(
             asyncio.run(job)
         assert "`grpcPodConfig.extractContent.catalogDir: /configs`" in raised.value.hint
     assert asked == ["quay.io/example/catalog:v1"]
+
+
+def test_a_cluster_catalog_is_ready_when_it_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = (catalog_deployment.cluster_catalog("shelf", "quay.io/example/catalog:v1"),)
+    gvk = GVK(group="olm.operatorframework.io", version="v1", kind="ClusterCatalog")
+    resource = Resource(
+        gvk=gvk, plural="clustercatalogs", namespaced=False, subresources=frozenset({"status"})
+    )
+
+    async def absent(*_: Any) -> str:
+        raise RegistryError("manifest unknown", status=404)
+
+    monkeypatch.setattr(cluster_bundle, "folder_to_extract", absent)
+    with pytest.raises(RegistryError):
+        asyncio.run(deploy.require_images(made, Access()))
+
+    async def scenario() -> None:
+        server = ApiServer.of([resource])
+        async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:
+            reader = ClusterObjects(http)
+            told: list[str] = []
+            found = await deploy.apply(reader, made, report=told.append, timeouts=QUICK)
+            assert (found.is_ready, found.cause) == (False, "catalog-not-ready")
+            assert told[0] == "applied ClusterCatalog shelf"
+
+            there = server.get("clustercatalogs", "shelf", "") or {}
+            serving = {"conditions": [{"type": "Serving", "status": "True"}]}
+            server.put("clustercatalogs", there | {"status": serving})
+            found = await deploy.apply(reader, made, report=told.append, timeouts=QUICK)
+            assert (found.is_ready, found.message) == (True, "the catalog `shelf` is served")
+
+    asyncio.run(scenario())
 
 
 def test_objects_of_other_owners_are_not_overwritten_and_own_ones_are_updated() -> None:
