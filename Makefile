@@ -18,7 +18,7 @@ ONE_PYTHON := $(wildcard tests/unit/ci $(addprefix tests/unit/test_,$(addsuffix 
   your_own_operator)) tests/conformance/bundle_validate tests/conformance/resolution \
   tests/conformance/semver)
 
-.PHONY: help demo test test-program test-again check fix golden shipped e2e e2e-again cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
+.PHONY: help demo environment test test-program test-again check fix golden shipped e2e e2e-again cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
 .DEFAULT_GOAL := help
 # Without its cache of compiled modules, each of some thousand processes of the tests compiles
 # olmkit, and each worker compiles all tests.
@@ -29,6 +29,8 @@ help: ## list what can be made
 
 demo: $(STAMP) ## take the shipped operator the whole way and tell what happens
 	@OLMKIT=$(abspath $(BIN))/olmkit $(BIN)/python scripts/demo.py
+
+environment: $(STAMP) ## set up VENV, which all other targets do when they need it
 
 test: $(STAMP) ## run the tests
 	@sh scripts/system-packages $(if $(CI),,--optional)

@@ -44,7 +44,8 @@ from settings import Settings
 HERE = Path(__file__).resolve().parent
 SETS = ("hyperkube", "etcd", "coredns", "olm", "opm", "catalogd", "operator-controller")
 FIRST = ("registry", "etcd", "containerd", "kube-apiserver")
-THEN = ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns")
+THEN = ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns",
+        "slow-line")  # fmt: skip
 OLM = ("olm-operator", "catalog-operator")
 NEEDED = ("containerd", "runc", "docker-registry", "iptables", "conntrack", "ip", "unshare")
 START = 180.0  # seconds; a start from the cache takes 10 to 20, on a busy machine more
@@ -181,7 +182,6 @@ class Running:
 
     def _install_olm(self) -> None:
         made = self.settings
-        self.tell({"start": "slow-line"})
         kubectl = made.kubectl()
         _run(*kubectl, "apply", "--server-side", "-f", f"{made.programs['olm']}/crds")
         _run(*kubectl, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")

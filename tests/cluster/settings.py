@@ -90,6 +90,7 @@ class Settings:
         return {
             "kubeconfig": str(self.kubeconfig),
             "server": self.server,
+            "slow_server": self.slow_server,
             "registry": self.registry,
             "node": self.node,
             "outside": self.outside,
@@ -133,14 +134,14 @@ class Settings:
                 *(self._kubernetes, "kube-proxy", f"--config={folder}/kube-proxy.json"),
                 f"--hostname-override={NODE_NAME}",
             ],
+            "slow-line": [
+                *(sys.executable, f"{HERE}/slow_line.py", self.slow_server),
+                *(self.server.removeprefix("https://"), str(SLOW_MILLISECONDS)),
+            ],
             "coredns": [str(self.programs["coredns"] / "coredns"), "-conf", f"{folder}/Corefile"],
         }
         if self.has_olm:
             olm = self.programs["olm"]
-            words["slow-line"] = [
-                *(sys.executable, f"{HERE}/slow_line.py", self.slow_server),
-                *(self.server.removeprefix("https://"), str(SLOW_MILLISECONDS)),
-            ]
             words["olm-operator"] = [f"{olm}/olm", "--namespace", "olm", "--interval", "1m"]
             words["catalog-operator"] = [
                 *(f"{olm}/catalog", "--namespace", "olm", "--interval", "1m"),

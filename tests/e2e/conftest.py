@@ -6,6 +6,8 @@ no process remains.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import platform
@@ -13,8 +15,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +61,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
 
 
+class RunOnce(Protocol):
+    def __call__(
+        self,
+        place: Path,
+        *commands: Sequence[str],
+        variables: Mapping[str, str],
+        version: str = "",
+    ) -> None: ...
+
+
 class SameGenerated(Protocol):
     def __call__(self, place: Path, *, has_kinds: bool = True) -> None: ...
 
@@ -92,6 +105,11 @@ class RealCluster:
     @property
     def node(self) -> str:
         return str(self._fact("node", "its node is not on this machine"))
+
+    @property
+    def slow_server(self) -> str:
+        """The address of the API server over the slow line of `tests/cluster/slow_line.py`."""
+        return str(self._fact("slow_server", "its API server has one address"))
 
     @property
     def folder(self) -> Path:
@@ -283,8 +301,19 @@ def same_overlays(kustomize: str) -> Callable[[Path], None]:
     return compare
 
 
+@pytest.fixture(scope="session")
+def go_version() -> str:
+    done = subprocess.run(["go", "version"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 @pytest.fixture
-def same_generated(controller_gen: str, tmp_path_factory: pytest.TempPathFactory) -> SameGenerated:
+def same_generated(
+    controller_gen: str,
+    go_version: str,
+    run_once: RunOnce,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> SameGenerated:
     """Generate the manifests of Go sources, and assert that controller-gen writes the same.
 
     Its modules must be available: controller-gen reads them all.
@@ -293,18 +322,13 @@ def same_generated(controller_gen: str, tmp_path_factory: pytest.TempPathFactory
     def compare(place: Path, *, has_kinds: bool = True) -> None:
         theirs = tmp_path_factory.mktemp("theirs") / "project"
         shutil.copytree(place, theirs)
-        environment = os.environ | {"GOFLAGS": "-mod=mod"}
-        if has_kinds:
-            subprocess.run(
-                ["go", "mod", "tidy"], cwd=theirs, check=True, capture_output=True, env=environment
-            )
         words = "rbac:roleName=manager-role crd webhook paths=./..."
-        subprocess.run(
+        run_once(
+            theirs,
+            *([["go", "mod", "tidy"]] if has_kinds else []),
             [controller_gen, *words.split(), "output:crd:artifacts:config=config/crd/bases"],
-            cwd=theirs,
-            check=True,
-            capture_output=True,
-            env=environment,
+            variables={"GOFLAGS": "-mod=mod"},
+            version=go_version,
         )
         options = GenerateOptions(
             targets=frozenset(Target) - {Target.CSV},
@@ -315,6 +339,42 @@ def same_generated(controller_gen: str, tmp_path_factory: pytest.TempPathFactory
         assert files_of(place / "config") == files_of(theirs / "config")
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def run_once() -> RunOnce:
+    """Run reference tools in a directory, or restore what they wrote there in an earlier run.
+
+    What they write depends on the programs, their arguments and the files of the directory. It
+    is kept next to the programs that we build: OLMKIT_CACHE, else ~/.cache/olmkit.
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(os.environ.get("OLMKIT_CACHE") or f"{home}/olmkit") / "answers"
+
+    def run(
+        place: Path, *commands: Sequence[str], variables: Mapping[str, str], version: str = ""
+    ) -> None:
+        known = hashlib.sha256(json.dumps([commands, dict(variables), version]).encode())
+        for program in sorted({words[0] for words in commands}):
+            found = Path(shutil.which(program) or program).stat()
+            known.update(f"{found.st_size} {found.st_mtime_ns}".encode())
+        for path, data in sorted(files_of(place).items()):
+            known.update(f"{path} {len(data)}\n".encode() + data)
+        kept = cache / known.hexdigest()[:24]
+        if kept.is_dir():
+            shutil.rmtree(place)
+            shutil.copytree(kept, place)
+            return
+        environment = os.environ | dict(variables)
+        for words in commands:
+            subprocess.run(words, cwd=place, check=True, capture_output=True, env=environment)
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as fresh:
+            shutil.copytree(place, Path(fresh, "answer"))
+            with contextlib.suppress(OSError):  # another process was faster
+                Path(fresh, "answer").rename(kept)
+
+    return run
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

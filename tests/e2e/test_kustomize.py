@@ -6,7 +6,6 @@ once. Needs a Go toolchain and its module cache.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -50,13 +49,17 @@ def test_scaffolds_of_kubebuilder_are_generated_and_rendered_as_by_the_reference
     same_generated: Callable[..., None],
     same_overlays: Callable[[Path], None],
     kubebuilder: str,
+    go_version: str,
+    run_once: Callable[..., None],
     tmp_path: Path,
 ) -> None:
     flags, steps = LAYOUTS[layout]
     begin = "init --domain my.org --repo example.org/toy --project-name toy --fetch-deps=false"
-    for step in (f"{begin} --skip-go-version-check {flags}", *steps):
-        words = [*step.split(), *(["--make=false"] if step.startswith("create") else [])]
-        subprocess.run([kubebuilder, *words], cwd=tmp_path, check=True, capture_output=True)
+    commands = [
+        [kubebuilder, *step.split(), *(["--make=false"] if step.startswith("create") else [])]
+        for step in (f"{begin} --skip-go-version-check {flags}", *steps)
+    ]
+    run_once(tmp_path, *commands, variables={}, version=go_version)
     same_generated(tmp_path)
     same_overlays(tmp_path)
 

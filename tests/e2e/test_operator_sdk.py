@@ -8,7 +8,6 @@ name the programs; otherwise they are built once. Needs a Go toolchain and its m
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import shutil
 import subprocess
@@ -24,7 +23,6 @@ from olmkit.jobs.project import overlay
 
 pytestmark = pytest.mark.e2e
 
-ENVIRONMENT = os.environ | {"GOFLAGS": "-mod=mod"}
 GO = "--plugins go/v4 --repo example.org/toy --fetch-deps=false --skip-go-version-check"
 HELM = "--plugins helm"
 API = "create api --group crew --version v1 --kind Captain --resource --controller --make=false"
@@ -82,17 +80,18 @@ DIFFERENT = {
 }
 
 
-def begin(program: str, layout: str, place: Path) -> None:
+def begin(
+    program: str, layout: str, place: Path, run_once: Callable[..., None], version: str
+) -> None:
     """Let operator-sdk create the project, up to the base CSV."""
     flags, steps = LAYOUTS[layout]
-    for words in (
+    commands = (
         f"init --domain my.org --project-name toy {flags}",
         *steps,
         "generate kustomize manifests -q --interactive=false",
-    ):
-        subprocess.run(
-            [program, *words.split()], cwd=place, check=True, capture_output=True, env=ENVIRONMENT
-        )
+    )
+    typed = ([program, *words.split()] for words in commands)
+    run_once(place, *typed, variables={"GOFLAGS": "-mod=mod"}, version=version)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -116,11 +115,13 @@ def taken_bundle(place: Path) -> dict[str, bytes]:
 def test_generated_files_are_those_of_the_reference_tools(
     layout: str,
     operator_sdk: str,
+    go_version: str,
+    run_once: Callable[..., None],
     same_generated: Callable[..., None],
     same_overlays: Callable[[Path], None],
     tmp_path: Path,
 ) -> None:
-    begin(operator_sdk, layout, tmp_path)
+    begin(operator_sdk, layout, tmp_path, run_once, go_version)
     if LAYOUTS[layout][0] == GO:
         same_generated(tmp_path, has_kinds=bool(LAYOUTS[layout][1]))
     same_overlays(tmp_path)

@@ -6,6 +6,7 @@ by olmkit, on a base image of Debian's packages.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
@@ -116,8 +117,24 @@ def run_olmkit_of(tmp_path: Path) -> Callable[[Any], CommandRunner]:
 
 @pytest.fixture(scope="session")
 def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packages of an operator for the base image's Python, including olmkit itself."""
-    folder = tmp_path_factory.mktemp("wheels")
+    """The packages of an operator for the base image's Python, including olmkit itself.
+
+    All workers of a run share them.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        shared = shared.parent
+    folder = shared / "operator-wheels"
+    with (shared / "operator-wheels.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            fresh = tmp_path_factory.mktemp("wheels")
+            _build_wheels(root, fresh)
+            fresh.rename(folder)
+    return folder
+
+
+def _build_wheels(root: Path, folder: Path) -> None:
     requirements = folder / "requirements.txt"
     uv = str(Path(sys.executable).with_name("uv"))
     machine = platform.machine()
@@ -137,7 +154,6 @@ def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         *(f"--platform={family}_{machine}" for family in families),
         *("-d", str(folder), "-r", str(requirements)),
     )
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -45,6 +45,7 @@ def manifests(cluster: Any) -> list[dict[str, Any]]:
         package_server(cluster, account),
     ]  # fmt: skip
     registry = cluster.registry
+    host, _, port = cluster.slow_server.rpartition(":")
     images = ["--opmImage", f"{registry}/opm:1", "--util-image", f"{registry}/olm:1"]
     for name, words in (
         ("olm-operator", ["/bin/olm"]),
@@ -52,6 +53,10 @@ def manifests(cluster: Any) -> list[dict[str, Any]]:
     ):
         words = [*words, "--namespace", "olm", "--interval", "1m"]
         spec = deployment(cluster, name, account, words, {"path": "/healthz", "port": 8080})
+        spec["template"]["spec"]["containers"][0]["env"] = [
+            {"name": "KUBERNETES_SERVICE_HOST", "value": host},
+            {"name": "KUBERNETES_SERVICE_PORT", "value": port},
+        ]
         found.append(
             {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, **meta},
              "spec": {"strategy": {"type": "Recreate"}, **spec}}
