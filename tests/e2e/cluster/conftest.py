@@ -23,6 +23,8 @@ from typing import Any
 
 import pytest
 
+from tests.forked_commands import ForkedCommands
+
 VERSIONS = ("0.0.1", "0.0.2")
 PACKAGE = "memcached-operator"
 
@@ -38,6 +40,9 @@ class CompletedCommand:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+_COMMANDS = ForkedCommands()
 
 
 class CommandRunner:
@@ -63,20 +68,13 @@ class CommandRunner:
         typed = [str(word) for word in words]
         sys.stdout.write(f"  $ {shlex.join(['olmkit', *typed])}\n")
         begin = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, "-m", "olmkit", *typed],
-            capture_output=True,
-            text=True,
-            cwd=self._folder,
-            env=self.environment,
-            check=False,
-        )
-        for line in (done.stderr + done.stdout).splitlines()[-12:]:
+        done = _COMMANDS.run(typed, self._folder, self.environment)
+        for line in (done.err + done.out).splitlines()[-12:]:
             sys.stdout.write(f"    {line[:160]}\n")
         sys.stdout.write(f"    ({time.monotonic() - begin:.1f} s)\n")
         sys.stdout.flush()
-        assert code is None or done.returncode == code, done.stderr + done.stdout
-        return CompletedCommand(code=done.returncode, out=done.stdout, err=done.stderr)
+        assert code is None or done.code == code, done.err + done.out
+        return CompletedCommand(code=done.code, out=done.out, err=done.err)
 
     def __call__(self, *words: str | Path) -> str:
         """Return the output of a command that succeeds."""
