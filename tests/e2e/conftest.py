@@ -29,6 +29,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.jobs.project import generate, overlay
 from olmkit.jobs.project.generate import GenerateOptions, Target
 from olmkit.testing.control_plane import Programs
+from tests.cluster_reader import ClusterReader, NotHandledError
 
 PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
 
@@ -87,6 +88,7 @@ class RealCluster:
     words: list[str] = field(repr=False)
     facts: Mapping[str, Any] = field(repr=False)
     is_external: bool = False
+    reader: ClusterReader | None = field(default=None, repr=False)
 
     @property
     def has_registry(self) -> bool:
@@ -156,6 +158,9 @@ class RealCluster:
 
     def get(self, *words: str) -> Any:
         """Return the output of `kubectl get -o json`; None if there is no such object."""
+        if self.reader is not None:
+            with contextlib.suppress(NotHandledError):
+                return self.reader.get(*words)
         text = self.kubectl("get", *words, "-o", "json", "--ignore-not-found")
         return json.loads(text) if text.strip() else None
 
@@ -185,7 +190,9 @@ class RealCluster:
 
 
 def _described(facts: dict[str, Any]) -> RealCluster:
-    return RealCluster(kubeconfig=Path(facts["kubeconfig"]), words=facts["kubectl"], facts=facts)
+    kubeconfig = Path(facts["kubeconfig"])
+    reader = ClusterReader(kubeconfig)
+    return RealCluster(kubeconfig=kubeconfig, words=facts["kubectl"], facts=facts, reader=reader)
 
 
 def external(kubeconfig: Path, tmp: Path) -> RealCluster:

@@ -263,16 +263,18 @@ def eventually() -> Callable[..., Any]:
 def _left(cluster: Any, namespace: str) -> list[str]:
     """Return the objects of the operator that still exist."""
     kinds = "subscription,csv,installplan,catalogsource,operatorgroup,deployment,pod,service,job"
-    names = cluster.kubectl("get", kinds, "-n", namespace, "-o", "name").split()
-    for kind in ("crd", "clusterrole", "clusterrolebinding",
-                 "validatingwebhookconfiguration", "mutatingwebhookconfiguration"):  # fmt: skip
-        found = cluster.kubectl("get", kind, "-o", "name").split()
-        names += [name for name in found if "memcached" in name and "/olm.og." not in name]
+    found = cluster.list(kinds, "-n", namespace)
+    webhooks = "validatingwebhookconfiguration,mutatingwebhookconfiguration"
+    found += [
+        one
+        for one in cluster.list(f"crd,clusterrole,clusterrolebinding,{webhooks}")
+        if "memcached" in (name := one["metadata"]["name"]) and not name.startswith("olm.og.")
+    ]
     # OLM's roles for an OperatorGroup begin with its own name; other tests' roles are not.
-    owned = ("clusterrole", "-l", f"olm.owner.namespace={namespace}")
-    names += cluster.kubectl("get", *owned, "-o", "name").split()
-    operators = cluster.kubectl("get", "operators.operators.coreos.com", "-o", "name").split()
-    return names + [name for name in operators if name.endswith(f".{namespace}")]
+    found += cluster.list("clusterrole", "-l", f"olm.owner.namespace={namespace}")
+    operators = cluster.list("operators.operators.coreos.com")
+    found += [one for one in operators if one["metadata"]["name"].endswith(f".{namespace}")]
+    return [f"{one['kind']}/{one['metadata']['name']}" for one in found]
 
 
 def _run(*words: str) -> str:
