@@ -64,8 +64,9 @@ class ForkedCommands:
             }
             server.stdin.write(json.dumps(request) + "\n")
             server.stdin.flush()
-            code = int(server.stdout.readline())
-            return Ended(code, out.read_text(), err.read_text())
+            code = server.stdout.readline()
+            assert code, "the process that runs the commands has ended"
+            return Ended(int(code), out.read_text(), err.read_text())
 
 
 def serve() -> None:
