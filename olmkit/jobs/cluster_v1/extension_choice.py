@@ -38,6 +38,10 @@ class NotOfferedError(InputError):
     """The served catalogs offer no matching bundle."""
 
 
+_ONE_FOR_INSTALL = "pass one catalog with `--catalog`"
+_ONE_FOR_UPGRADE = "limit the ClusterExtension to one catalog: `spec.source.catalog.selector`"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionChoice:
     """The bundle to be installed; `csv` and `brings` are empty if unknown, and `notes` say why.
@@ -85,7 +89,7 @@ async def choose_for_install(
         channels=request.channels,
         range=version_range.parse(request.version) if request.version else None,
     )
-    hint = "pass one of them with `--catalog`"
+    hint = _ONE_FOR_INSTALL
     with _name_disabled(off):
         chosen = _choose(read, request.package, query, request.version, hint=hint, image=image)
     found = await cluster_bundle.read_chosen(
@@ -100,16 +104,21 @@ async def choose_for_install(
 
 
 async def choose_for_upgrade(
-    reader: ClusterObjects, extension: Manifest, version: str, access: Access
+    reader: ClusterObjects,
+    extension: Manifest,
+    version: str,
+    access: Access,
+    *,
+    is_changed: bool = False,
 ) -> ExtensionChoice:
     """Return the bundle of a ClusterExtension with this version range, or with its own if empty.
 
     Raises `InputError` if its catalogs offer no bundle in the range, with the version to upgrade to
-    first if several upgrades are needed. A new range is also an error if OLM can read no catalog;
-    for the current range that is a note.
+    first if several upgrades are needed. A new range, or another change (`is_changed`), is also an
+    error if OLM can read no catalog; for the current range that is a note.
     """
     request = v1.request_of(extension)
-    is_changed = bool(version)
+    is_changed = is_changed or bool(version)
     version = version or text(request.get("version"))
     package = text(request.get("packageName"))
     name, at = v1.installed_bundle(extension)
@@ -126,7 +135,7 @@ async def choose_for_upgrade(
         if is_changed and isinstance(error, InputError):
             raise
         return _unknown_error(error)
-    hint = "limit the ClusterExtension to one of them: `spec.source.catalog.selector`"
+    hint = _ONE_FOR_UPGRADE
     try:
         with _name_disabled(off):
             chosen = _choose(read, package, query, version, hint=hint)
@@ -181,7 +190,7 @@ async def _read(
     for one in selected:
         ailing = cluster_catalogs.explain_catalog(one)
         if ailing is not None and ailing.readiness is not Readiness.WAITING:
-            raise _unusable_error(ailing, is_one_of_many=len(selected) > 1)
+            raise _unusable_error(ailing, is_one_of_many=len(selected) > 1, is_new=is_new)
         try:
             found.append(await _read_served(reader, objects.name(one), one))
         except InputError as error:  # it may be served soon
@@ -206,13 +215,13 @@ def _name_disabled(off: Sequence[Manifest]) -> Iterator[None]:
         raise
 
 
-def _unusable_error(ailing: Diagnosis, *, is_one_of_many: bool) -> InputError:
+def _unusable_error(ailing: Diagnosis, *, is_one_of_many: bool, is_new: bool) -> InputError:
     if not is_one_of_many:
         return InputError(ailing.message, hint=ailing.hint)
     return InputError(
         f"{ailing.message}, and OLM v1 reads every catalog for a ClusterExtension without a "
         "selector",
-        hint=f"pass one catalog with `--catalog`, or fix that one: {ailing.hint}",
+        hint=f"{_ONE_FOR_INSTALL if is_new else _ONE_FOR_UPGRADE}, or fix that one: {ailing.hint}",
     )
 
 
@@ -264,9 +273,10 @@ def _choose(
     for name in query.channels:
         if not any(name in _package(one, package).channels for one in having):
             known = sorted({c for one in having for c in _package(one, package).channels})
+            listed = ", ".join(f"`{one}`" for one in known)
             raise NotOfferedError(
                 f"package `{package}` has no channel `{name}`",
-                hint=f"it has {', '.join(f'`{one}`' for one in known) or 'none'}",
+                hint=f"it has {listed}: choose one with `--channel`" if known else "it has none",
             )
     if not any(upgrades.offers_of_v1(_package(one, package), query) for one in having):
         after = query.installed

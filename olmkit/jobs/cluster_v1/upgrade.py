@@ -118,7 +118,9 @@ async def plan(
     asked = v1.request_of(found)
     present = text(asked.get("version"))
     following = patches.merge_patch(found, _request_patch("", channel))
-    offer = await extension_choice.choose_for_upgrade(reader, following, version, access)
+    offer = await extension_choice.choose_for_upgrade(
+        reader, following, version, access, is_changed=bool(channel)
+    )
     notes = [*_channel_note(asked, channel), *_range_note(present, version), *offer.notes]
     before, _ = v1.installed_bundle(found)
     granting: tuple[Manifest, ...] = ()

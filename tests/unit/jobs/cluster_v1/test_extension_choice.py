@@ -165,6 +165,24 @@ def test_an_upgrade_knows_the_objects_of_the_installed_version() -> None:
     run(scenario)
 
 
+def test_a_broken_catalog_has_a_hint_that_fits_the_command() -> None:
+    async def scenario(reader: ClusterObjects) -> None:
+        for version, is_changed in (("2.x", False), ("", True)):
+            with pytest.raises(InputError, match="`broken` is not served: x") as raised:
+                await extension_choice.choose_for_upgrade(
+                    reader, extension(""), version, Access(), is_changed=is_changed
+                )
+            assert raised.value.hint.startswith(
+                "limit the ClusterExtension to one catalog: `spec.source.catalog.selector`, or fix"
+            )
+        request = ExtensionRequest(package="cache", namespace="apps")
+        with pytest.raises(InputError) as raised:
+            await extension_choice.choose_for_install(reader, request, Access())
+        assert raised.value.hint.startswith("pass one catalog with `--catalog`, or fix that one: ")
+
+    run(scenario, "shelf", shelf("broken", trouble="x"))
+
+
 @pytest.mark.parametrize(
     ("there", "version", "why"),
     [
