@@ -21,10 +21,19 @@ from olmkit.base.yaml.problems import YamlProblem
 
 T = TypeVar("T")
 
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 # A byte order mark at the start of a line would be ignored here, but Go treats it as text.
 _MARK: Final = re.compile(
     rb"(?:[\r\n]|\xc2\x85|\xe2\x80[\xa8\xa9]|\A\xef\xbb\xbf)(?:[ \t]|\xef\xbb\xbf)*\xef\xbb\xbf"
 )
+# A directive that declares a short form of tags: the parser compares each one with all others, and
+# copies its prefix for each use.
+_TAG_DIRECTIVE: Final = re.compile(
+    rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n]|\xc2\x85|\xe2\x80[\xa8\xa9])"
+    rb"(%TAG[ \t](?:(?!\xc2\x85|\xe2\x80[\xa8\xa9])[^\r\n])*+)"
+)
+_MAX_TAG_DIRECTIVES: Final = 100
+_MAX_TAG_DIRECTIVE: Final = 1000
 _UNKNOWN_ESCAPE: Final = "found unknown escape character"
 _STARTS: Final = (yaml_events.SequenceStartEvent, yaml_events.MappingStartEvent)
 _ENDS: Final = (yaml_events.SequenceEndEvent, yaml_events.MappingEndEvent)
@@ -59,6 +68,7 @@ class YamlError(Exception):
 
 def events(data: bytes) -> Iterator[Any]:
     """Yield the events of the text; errors of the parser become `YamlError`."""
+    _check_directives(data)
     mark = _misplaced_mark(data)
     limit = None if mark is None else len(decode(data[:mark]))
     opened: list[Any] = []
@@ -98,7 +108,7 @@ def read(data: bytes, reader: Callable[[bytes], T]) -> T:
 
 def decode(data: bytes) -> str:
     """Return the characters as the parser counts them, without a byte order mark."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith(_UTF_16):
         return data.decode("utf-16", "replace")
     return data.decode("utf-8-sig", "replace")
 
@@ -121,6 +131,26 @@ def _repair(data: bytes, error: YamlError) -> bytes:
     line = line[:at] + "\\x27" + line[at + 2 :]
     lines[error.line] = line.encode("utf-8", "surrogateescape")
     return b"\n".join(lines)
+
+
+def _check_directives(data: bytes) -> None:
+    """Refuse so many or so long `%TAG` directives that the parser would need minutes."""
+    if data.startswith(_UTF_16):
+        data = decode(data).encode()
+    if b"%TAG" not in data:
+        return
+    for number, match in enumerate(_TAG_DIRECTIVE.finditer(data)):
+        if number >= _MAX_TAG_DIRECTIVES:
+            message = f"the text has more than {_MAX_TAG_DIRECTIVES} `%TAG` directives"
+        elif len(match[1]) > _MAX_TAG_DIRECTIVE:
+            message = f"a `%TAG` directive has more than {_MAX_TAG_DIRECTIVE:,} characters"
+        else:
+            continue
+        raise YamlError(
+            message,
+            offset=match.start(1),
+            hint="remove it; Kubernetes objects do not need it",
+        )
 
 
 def _misplaced_mark(data: bytes) -> int | None:

@@ -266,6 +266,13 @@ def test_a_stream_is_read_as_its_original_values() -> None:
     assert [one.value for one in documents.load_all(stream, "f")] == values
 
 
+def test_the_first_excess_directive_has_a_place() -> None:
+    data = b"".join(b"%%TAG !e%d! tag:x\n" % number for number in range(101)) + b"---\na: b\n"
+    for read in (documents.load, lambda data, path: list(documents.load_all(data, path))):
+        with pytest.raises(InputError, match=r"x.yaml:101:1: .*more than 100 `%TAG`"):
+            read(data, "x.yaml")
+
+
 @pytest.mark.parametrize("text", [b"a: b\n", b"- a\n", b"[a,"], ids=["mapping", "list", "flow"])
 def test_a_document_that_would_exhaust_memory_is_refused_before_it_is_read(text: bytes) -> None:
     data = text * (documents.MAX_VALUES + 2)
