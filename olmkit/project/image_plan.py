@@ -22,6 +22,7 @@ from olmkit.oci.image import Image
 from olmkit.oci.layer import Layer
 from olmkit.project.config import PYPROJECT_FILE, Settings
 
+_PINNED_BASE = re.compile(rb"^ARG BASE=([!-~]+@sha256:[0-9a-f]{64})\s*$", re.MULTILINE)
 DEFAULT_BASE = "docker.io/library/python:3.13-slim"
 LOCK_FILES = ("requirements.lock", "requirements.txt")
 CONTAINERFILES = ("Containerfile", "Dockerfile")
@@ -128,6 +129,12 @@ def application(
         license=license_ if isinstance(license_, str) else "",
         source=next((url for url in found if isinstance(url, str)), ""),
     )
+
+
+def pinned_base(containerfile: bytes | None) -> str:
+    """Return the base that the project's Containerfile pins by digest; empty if it does not."""
+    found = _PINNED_BASE.search(containerfile or b"")
+    return found[1].decode() if found else ""
 
 
 def required_packages(pyproject: bytes | None) -> tuple[str, ...]:

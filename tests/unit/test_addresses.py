@@ -101,7 +101,6 @@ ELSEWHERE = {
     "edges/network/server_library.py": "unit/edges/network/test_http_library.py",
     "edges/network/metrics_page.py": "unit/jobs/catalog/test_serve_many.py",
     "edges/termination_log.py": "unit/cli/catalog/serving/test_serve.py",
-    "jobs/image/digest.py": "unit/jobs/cluster_v1/test_catalog_age.py",
     "catalog/graph/first_hops.py": "unit/jobs/catalog/upgrades/test_crd_upgrades.py",
     "jobs/catalog/upgrades/path.py": "conformance/resolution/test_paths.py",
     "jobs/cluster/*.py": "unit/jobs/cluster_v0/test_install.py",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.frame import option_values
 from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.project import scaffolding
 from olmkit.cli.project.scaffolding import dry_run_option
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
 
 
 @command(
@@ -17,6 +23,7 @@ from olmkit.cli.project.scaffolding import dry_run_option
     example="""
     olmkit edit --multigroup
     olmkit edit --image quay.io/example/memcached-operator:v0.0.2
+    olmkit edit --base docker.io/library/python:3.13-slim
     olmkit edit --prometheus --network-policy
     olmkit edit --ci gitlab
     """,
@@ -30,6 +37,12 @@ from olmkit.cli.project.scaffolding import dry_run_option
     help="Watch only the namespace of the operator, or all namespaces.",
 )
 @click.option("--image", default="", help="Image of the operator, with a tag or a digest.")
+@click.option(
+    "--base",
+    default="",
+    metavar="REF",
+    help="Base image of the Containerfile, pinned by digest; a tag is looked up in its registry.",
+)
 @click.option(
     "--domain",
     default="",
@@ -55,6 +68,7 @@ from olmkit.cli.project.scaffolding import dry_run_option
     type=click.Choice(option_values.CI_SERVICES),
     help="Add a CI workflow for this service, if there is none.",
 )
+@registry_options
 @dry_run_option
 def edit(
     app: App,
@@ -62,14 +76,17 @@ def edit(
     multigroup: bool | None,
     namespaced: bool | None,
     image: str,
+    base: str,
     domain: str,
     prometheus: bool | None,
     network_policy: bool | None,
     scorecard: bool | None,
     ci: str | None,
+    access: Access,
     dry_run: bool,
 ) -> None:
     """Change settings of an existing project: scope, image, overlays, workflows."""
+    from olmkit.jobs.image import digest
     from olmkit.jobs.project import scaffold as project
     from olmkit.project.scaffold.edit import EditRequest
 
@@ -77,6 +94,7 @@ def edit(
         multigroup=multigroup,
         namespaced=namespaced,
         image=image,
+        base=app.run(digest.pin(base, access)) if base else "",
         domain=domain,
         prometheus=prometheus,
         network_policy=network_policy,

@@ -82,7 +82,7 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
         application = replace(application, version=version)
     made = ImagePlan(
         application=application,
-        base=options.base or settings.image_base or image_plan.DEFAULT_BASE,
+        base=_base(options, settings),
         platforms=tuple(options.publish.platforms) or (transports.own_platform(),),
         entrypoint=image_plan.entrypoint(application, settings),
         python=options.python or settings.image_python,
@@ -98,12 +98,23 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
     return made
 
 
+def _base(options: ImageBuildOptions, settings: Settings) -> str:
+    """Return the base: the requested one, that of the settings, a pinned one or the default."""
+    project = options.publish.project
+    files = (disk.read_if_there(project / name) for name in image_plan.CONTAINERFILES)
+    pinned = image_plan.pinned_base(next((data for data in files if data is not None), None))
+    return options.base or settings.image_base or pinned or image_plan.DEFAULT_BASE
+
+
 def _plan_watched(options: ImageBuildOptions, language: str, settings: Settings) -> ImagePlan:
     """Return the plan for a Helm or Ansible project."""
     project = options.publish.project
+    application = watched.application(project, language)
+    if not settings.image_lock and (fault := lock_fault(project, application.requirements)):
+        raise fault
     return ImagePlan(
-        application=watched.application(project, language),
-        base=options.base or settings.image_base or image_plan.DEFAULT_BASE,
+        application=application,
+        base=_base(options, settings),
         platforms=tuple(options.publish.platforms) or (transports.own_platform(),),
         entrypoint=settings.image_entrypoint or run_plan.watches_entrypoint(language),
         python=options.python or settings.image_python,
@@ -266,8 +277,14 @@ async def _with_engine(
             hint="put the wheels into the project's folder `wheels`",
         )
     pyproject = disk.read_if_there(project / config.PYPROJECT_FILE)
+    language = watched.read(project).language
     if b"requirements.lock" in disk.read_file(project / file) and (
-        fault := lock_fault(project, image_plan.required_packages(pyproject))
+        fault := lock_fault(
+            project,
+            watched_image.requirements(language)
+            if language
+            else image_plan.required_packages(pyproject),
+        )
     ):
         raise fault
     name = _engine_name(options)
@@ -309,8 +326,10 @@ def lock_fault(project: Path, requirements: Sequence[str]) -> ConfigurationError
     if not missing:
         return None
     lacks = ", ".join(f"`{one}`" for one in missing)
+    has_pyproject = paths.is_file(project / config.PYPROJECT_FILE)
+    requirer = f"`{config.PYPROJECT_FILE}`" if has_pyproject else "the image"
     return ConfigurationError(
-        f"`{name}` lacks {lacks}, which `{config.PYPROJECT_FILE}` requires",
+        f"`{name}` lacks {lacks}, which {requirer} requires",
         hint=f"write it again: `{_lock_command(project, requirements)}`",
     )
 

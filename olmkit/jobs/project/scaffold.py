@@ -22,7 +22,7 @@ from olmkit.jobs.project import charts
 from olmkit.jobs.project import generate as generating
 from olmkit.jobs.project.charts import ChartReference
 from olmkit.kube.objects import GVK
-from olmkit.project import config, watched_image
+from olmkit.project import config, image_plan, watched_image
 from olmkit.project.config import Project
 from olmkit.project.scaffold import api as scaffold_api
 from olmkit.project.scaffold import edit as scaffold_edit
@@ -243,6 +243,7 @@ def edit(folder: Path, request: EditRequest, *, dry_run: bool = False) -> Scaffo
         prometheus=request.prometheus,
         network_policy=request.network_policy,
         scorecard=request.scorecard,
+        base=request.base,
     )
     project, present = _open(folder, watched=True, any_language=request == in_overlays)
     if request.namespaced is not None and project.language in watched_project.LAYOUTS:
@@ -261,6 +262,7 @@ _TOP_FILES = (
     config.PROJECT_FILE,
     config.PYPROJECT_FILE,
     "Makefile",
+    *image_plan.CONTAINERFILES,
     ".gitignore",
     ".gitlab-ci.yml",
     ".github/workflows/operator.yaml",

@@ -15,7 +15,8 @@ from olmkit.base import documents, names
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
 from olmkit.kube.objects import CLUSTER_SCOPED
-from olmkit.project.config import PROJECT_FILE, Project
+from olmkit.project import config, image_plan
+from olmkit.project.config import PROJECT_FILE, PYPROJECT_FILE, Project
 from olmkit.project.edits import python as python_edits
 from olmkit.project.edits import yaml as yaml_edits
 from olmkit.project.scaffold import operator_image, template_files
@@ -25,6 +26,8 @@ from olmkit.project.scaffold.watched import mixed
 
 _MARKER = re.compile(r"#\s*\+kubebuilder:rbac:(.*)")
 _ARGUMENT = re.compile(r"(\w+)=(\{[^}]*\}|\"[^\"]*\"|`[^`]*`|[^,]*)")
+_ARG_BASE = re.compile(rb"^ARG BASE=.*$", re.MULTILINE)
+_IMAGE_BASE = re.compile(rb"^image-base *= *(?:\"[^\"\n]*\"|'[^'\n]*')", re.MULTILINE)
 _SCORECARD = "config/scorecard"
 _BUNDLE_OVERLAY = "config/manifests/kustomization.yaml"
 _INSTALL_MODES = {"OwnNamespace": True, "AllNamespaces": False}
@@ -42,6 +45,7 @@ class EditRequest:
     network_policy: bool | None = None
     scorecard: bool | None = None
     ci: str = ""
+    base: str = ""
 
 
 def edit(request: EditRequest, project: Project, present: Tree, templates: Tree) -> Draft:
@@ -61,6 +65,8 @@ def edit(request: EditRequest, project: Project, present: Tree, templates: Tree)
             _rescope(draft, project, templates)
     if request.image:
         operator_image.set_image(draft, project, request.image)
+    if request.base:
+        _set_base(draft, request.base)
     if request.domain:
         _set_domain(draft, project, request.domain)
     for folder, wanted in (
@@ -75,6 +81,22 @@ def edit(request: EditRequest, project: Project, present: Tree, templates: Tree)
         scaffold.check_workflow(project.language)
         scaffold.add_workflow(draft, request.ci, project.language, templates)
     return draft
+
+
+def _set_base(draft: Draft, base: str) -> None:
+    """Set the base image of the Containerfile, and that of the settings if they have one."""
+    path = next((name for name in image_plan.CONTAINERFILES if draft.get(name)), "")
+    changed, count = _ARG_BASE.subn(f"ARG BASE={base}".encode(), draft.get(path) or b"", count=1)
+    if not count:
+        raise ConfigurationError(
+            "the project has no Containerfile with `ARG BASE=`",
+            hint=f'set `image-base = "{base}"` in `[tool.olmkit]`',
+        )
+    draft.put(path, changed)
+    settings = draft.get(PYPROJECT_FILE) or b""
+    if config.parse_settings(settings).image_base:
+        line = f'image-base = "{base}"'.encode()
+        draft.put(PYPROJECT_FILE, _IMAGE_BASE.sub(line, settings, count=1))
 
 
 def _set_domain(draft: Draft, project: Project, domain: str) -> None:

@@ -29,6 +29,7 @@ from olmkit.oci import image, layer
 from olmkit.oci import reference as references
 from olmkit.oci.content import MediaType, Platform
 from olmkit.oci.store import MemoryStore
+from olmkit.project import config, image_plan
 from olmkit.testing.registry import RegistryServer
 
 T = TypeVar("T")
@@ -212,6 +213,35 @@ def test_a_plan_describes_the_build_and_builds_nothing(project: Path) -> None:
     assert planned.base == "docker.io/library/python:3.13-slim"
     assert planned.entrypoint == ("python", "-m", "some_operator")
     assert not (project / "dist").exists()
+
+
+def test_a_base_that_the_containerfile_pins_is_the_default(project: Path) -> None:
+    pinned = f"docker.io/library/python@sha256:{'a' * 64}"
+    assert job.plan(options(project, base="")).base == image_plan.DEFAULT_BASE
+    (project / "Containerfile").write_text("ARG BASE=python:3.13-slim\nFROM ${BASE}\n")
+    assert job.plan(options(project, base="")).base == image_plan.DEFAULT_BASE
+    (project / "Containerfile").write_text(f"ARG BASE={pinned}\nFROM ${{BASE}}\n")
+    assert job.plan(options(project, base="")).base == pinned
+    assert job.plan(options(project, base="other")).base == "other"
+    settings = (project / "pyproject.toml").read_text() + '\n[tool.olmkit]\nimage-base = "set"\n'
+    (project / "pyproject.toml").write_text(settings)
+    assert job.plan(options(project, base="")).base == "set"
+
+
+@pytest.mark.parametrize("language", ["helm", "ansible"])
+@pytest.mark.parametrize("engine", ["", "docker"])
+def test_a_lock_without_the_runtime_is_refused(language: str, engine: str, tmp_path: Path) -> None:
+    (tmp_path / "PROJECT").write_text(
+        f'version: "3"\nprojectName: a\nlayout: [{config.WATCHED_LAYOUTS[language]}]\n'
+    )
+    (tmp_path / "Containerfile").write_text("FROM scratch\nCOPY requirements.lock .\n")
+    (tmp_path / "requirements.lock").write_text("kubernetes==1.0 --hash=sha256:0\n")
+    wanted = options(tmp_path, base="", wheels="", engine=engine)
+    with pytest.raises(ConfigurationError) as error:
+        run(job.build(wanted, Access()))
+    assert error.value.message == (
+        "`requirements.lock` lacks `olmkit-runtime`, which the image requires"
+    )
 
 
 def test_only_a_file_with_hashes_is_a_lock(project: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk
-from olmkit.project import config
+from olmkit.project import config, image_plan, watched_image
 from olmkit.project.config import WATCHED_LAYOUTS, Project
 from olmkit.project.scaffold import api as scaffold_api
 from olmkit.project.scaffold import edit as scaffold_edit
@@ -333,3 +334,76 @@ def test_a_workflow_runs_existing_targets_and_is_kept(templates: Tree, service: 
         Tree(),
         [f"`{path}` existed and is kept"],
     )
+
+
+PINNED = "docker.io/library/python@sha256:" + "a" * 64
+
+
+def containerfile(tree: Tree) -> list[str]:
+    return tree.data("Containerfile").decode().splitlines()
+
+
+@pytest.mark.parametrize("language", ["python", *WATCHED_LAYOUTS])
+def test_the_base_of_the_containerfile_is_pinned(language: str, templates: Tree) -> None:
+    request = InitRequest(domain="x.org", name="toy")
+    made = (
+        scaffold.init(request, Tree(), templates)
+        if language == "python"
+        else watched.init(request, language, Tree(), templates)
+    ).tree()
+    assert "ARG BASE=docker.io/library/python:3.13-slim" in containerfile(made)
+    assert image_plan.pinned_base(made.data("Containerfile")) == ""
+
+    project = config.parse(made.data("PROJECT"))
+    draft = scaffold_edit.edit(EditRequest(base=PINNED), project, made, templates)
+    after = made.merge(draft.tree())
+
+    assert [line for line in containerfile(after) if line not in containerfile(made)] == [
+        f"ARG BASE={PINNED}"
+    ]
+    assert "FROM ${BASE}" in containerfile(after)
+    assert image_plan.pinned_base(after.data("Containerfile")) == PINNED
+    assert [path for path in after if path not in made or after[path] != made[path]] == [
+        "Containerfile"
+    ]
+
+
+def test_the_base_of_the_settings_is_pinned_too(templates: Tree) -> None:
+    before = initialized(templates)
+    settings = before.data("pyproject.toml").replace(
+        b"[tool.olmkit]\n", b"[tool.olmkit]\nimage-base = 'python:3'  # ours\n"
+    )
+    after = edited(before.merge(Tree({"pyproject.toml": settings})), templates, base=PINNED)
+    assert f'image-base = "{PINNED}"  # ours\n' in after.data("pyproject.toml").decode()
+
+
+def test_a_project_without_a_base_argument_cannot_be_pinned(templates: Tree) -> None:
+    before = initialized(templates).merge(Tree({"Containerfile": b"FROM scratch\n"}))
+    with pytest.raises(ConfigurationError, match="no Containerfile with `ARG BASE=`"):
+        edited(before, templates, base=PINNED)
+
+
+@pytest.mark.parametrize("language", ["python", *WATCHED_LAYOUTS])
+def test_packages_are_installed_with_the_hashes_of_the_lock(language: str, templates: Tree) -> None:
+    """The Containerfile verifies hashes if the lock has them, and `make lock` writes them."""
+    request = InitRequest(domain="x.org", name="toy")
+    made = (
+        scaffold.init(request, Tree(), templates)
+        if language == "python"
+        else watched.init(request, language, Tree(), templates)
+    ).tree()
+    [install] = [
+        line for line in containerfile(made) if line.startswith("RUN ") and "--hash=" in line
+    ]
+    assert "pip install" in install
+    assert "--require-hashes" in install
+    assert re.search(r"-r \S*requirements\.lock", install)
+    assert "requirements.loc[k]" in made.data("Containerfile").decode()
+    [lock] = re.findall(r"^\t.*pip compile.*$", made.data("Makefile").decode(), re.MULTILINE)
+    assert "--generate-hashes" in lock
+    assert lock.endswith("-o requirements.lock")
+    if language != "python":
+        for requirement in watched_image.requirements(language):
+            assert f"'{requirement}'" in lock
+            assert requirement.partition("[")[0] in install
+    assert image_plan.lock_command(made.data("Makefile"), (), has_pyproject=False) == "make lock"
