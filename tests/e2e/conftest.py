@@ -36,21 +36,24 @@ PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
 # The files that take minutes, longest first. Workers take whole files: a long one that begins
 # last would run alone at the end. `--no-loadscope-reorder` keeps this order.
 LONG_FILES = (
-    "test_operator_sdk",
-    "cluster/test_workloads",
-    "test_installed_wheel",
-    "hybrid/test_chart",
-    "hybrid/test_helm",
     "cluster/test_watched",
-    "test_pages_walked",
-    "cluster/test_serving",
+    "cluster/test_workloads",
+    "cluster/test_upgrades",
+    "cluster/test_story",
     "cluster/test_faults",
+    "cluster/test_serving",
     "test_interrupted",
-    "cluster/v1/contract/test_installs",
-    "cluster/test_modes",
-    "hybrid/test_ansible",
-    "cluster/test_broken",
+    "cluster/test_crd_upgrades",
+    "cluster/test_olm",
     "cluster/v1/test_installs",
+    "cluster/test_broken",
+    "runtime/test_leadership",
+    "hybrid/test_ansible",
+    "test_pages_walked",
+    "cluster/test_your_own_operator",
+    "cluster/v1/test_broken",
+    "images/test_watched",
+    "cluster/v1/contract/test_installs",
 )
 
 
