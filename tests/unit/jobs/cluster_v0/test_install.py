@@ -425,6 +425,11 @@ def test_namespaces_to_watch_that_do_not_exist_are_named_before_a_write() -> Non
             found = await installed(reader)
             assert (found.is_ready, found.cause) == (True, "target-namespace-missing")
 
+            server.denies = lambda access: access.resource == "namespaces"
+            (row,) = (await status.status(reader)).operators
+            assert row.explanation.cause == "healthy"  # whether it exists is not known
+
+            server.denies = lambda _: False
             server.put("namespaces", {"apiVersion": "v1", "kind": "Namespace",
                                       "metadata": {"name": "gone"}})  # fmt: skip
             (row,) = (await status.status(reader)).operators
