@@ -174,11 +174,19 @@ class RealCluster:
 
     def refused(self, *words: str, text: str = "") -> str:
         """Return the error of kubectl, which must fail."""
-        done = subprocess.run(
-            [*self.words, *words], input=text, capture_output=True, text=True, check=False
-        )
+        done = self._run(*words, text=text)
         assert done.returncode != 0, done.stdout
         return done.stderr
+
+    def error(self, *words: str) -> str:
+        """Return the error of kubectl; empty if it succeeds."""
+        done = self._run(*words)
+        return done.stderr if done.returncode else ""
+
+    def _run(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self.words, *words], input=text, capture_output=True, text=True, check=False
+        )
 
     def stop(self, name: str, signal: str = "TERM") -> None:
         """Stop one of its processes, such as `kube-apiserver` or `registry`."""

@@ -50,6 +50,12 @@ async def reset(
     is_lost = plan is None and bool(target) and seen.csv(target) is None
     if kinds.phase(plan) != "Failed" and not is_lost:
         package = kinds.subscription_key(subscription).package
+        if plan is not None and kinds.phase(plan) == "Installing":
+            raise InputError(
+                f"{explanation.subject(plan)} has not failed: OLM still tries it",
+                hint="correct the cause, and OLM continues by itself; if the InstallPlan fails, "
+                f"repeat the command; `olmkit why {package} -n {seen.namespace}` has the cause",
+            )
         raise InputError(
             f"no InstallPlan of `{package}` has failed, so there is nothing to retry",
             hint=f"run `olmkit why {package} -n {seen.namespace}` to see its state",

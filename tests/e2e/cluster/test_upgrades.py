@@ -266,7 +266,7 @@ def test_objects_that_cannot_be_converted_are_the_cause_and_can_be_removed(
         spec["conversion"] = {"strategy": "Webhook", "webhook": hook}
     words = ("patch", "crd", "things.gear.example.com", "--type=merge", "-p")
     cluster.kubectl(*words, json.dumps({"spec": spec}))
-    eventually(lambda: "conversion webhook" in cluster.refused("get", "things", "-n", namespace))
+    eventually(lambda: "conversion webhook" in cluster.error("get", "things", "-n", namespace))
 
     cause = "connection refused" if has_service else 'service "gone" not found'
     eventually(lambda: run_olmkit.try_("why", *place, code=None).code == 1)

@@ -2230,8 +2230,17 @@ def test_a_failed_upgrade_is_retried(phase: str) -> None:
             assert one is not None
             failed = {"currentCSV": "cache.v2.0.0", "installedCSV": "cache.v2.0.0",
                       "installPlanRef": {"name": "install-cache.v2.0.0"}}  # fmt: skip
-            server.put("subscriptions", one | {"status": one["status"] | failed})
             olm.versions.append("2.0.0")
+            server.put("subscriptions", one | {"status": one["status"] | failed})
+            plan = server.get("installplans", "install-cache.v2.0.0", "apps")
+            assert plan is not None
+            server.put("installplans", plan | {"status": {"phase": "Installing"}})
+            writes = len(server.writes())
+            with pytest.raises(InputError, match="has not failed: OLM still tries it") as early:
+                await upgraded()
+            assert early.value.hint.startswith("correct the cause, and OLM continues by itself")
+            assert len(server.writes()) == writes
+            server.put("installplans", plan)
 
             done = await upgraded()
 
