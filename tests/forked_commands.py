@@ -9,6 +9,7 @@ that is started by a shell.
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import json
 import os
@@ -51,6 +52,7 @@ class ForkedCommands:
                 stdout=subprocess.PIPE,
                 text=True,
             )
+            atexit.register(self._end, self._server)
         server = self._server
         assert server.stdin is not None
         assert server.stdout is not None
@@ -67,6 +69,10 @@ class ForkedCommands:
             code = server.stdout.readline()
             assert code, "the process that runs the commands has ended"
             return Ended(int(code), out.read_text(), err.read_text())
+
+    @staticmethod
+    def _end(server: subprocess.Popen[str]) -> None:
+        server.communicate()  # without input it ends
 
 
 def serve() -> None:
