@@ -6,9 +6,13 @@ import email.utils
 import re
 
 _DAY = 86_400.0
-_ELEMENT = re.compile(r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+')
-_LINK = re.compile(r"<([^>]*)>(.*)", re.DOTALL)
-_NEXT = re.compile(r';\s*rel\s*=\s*(?:next\s*(?:;|$)|"\s*(?:[^"]*\s)?next(?:\s[^"]*)?")', re.I)
+# Each pattern takes linear time: its quantifiers never give back what they matched.
+_ELEMENT = re.compile(r'(?:[^,"]++|"(?:[^"\\]|\\.)*+"?)++', re.DOTALL)
+_LINK = re.compile(r'<([^>]*+)>((?:[^,"]++|"(?:[^"\\]|\\.)*+"?)*+)', re.DOTALL)
+_PARAMETER = re.compile(
+    r';\s*+([^\s=;,"]++)\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s;"]*+)(?=\s*+(?:;|$)))', re.DOTALL
+)
+_SEPARATORS = re.compile(r"[\s,]*+")
 
 
 def split_list(text: str) -> list[str]:
@@ -17,23 +21,31 @@ def split_list(text: str) -> list[str]:
 
 
 def next_link(text: str) -> str:
-    """Return the target of the link to the next page in `Link` headers (RFC 8288), or None."""
-    for element in _split_links(text):
-        link = _LINK.fullmatch(element)
-        if link is not None and _NEXT.search(link[2]):
+    """Return the target of the link to the next page in `Link` headers (RFC 8288), or "".
+
+    Commas in targets are not separators.
+    """
+    position = _end(_SEPARATORS, text, 0)
+    while position < len(text) and text.find(">", position) >= 0:
+        link = _LINK.match(text, position)
+        if link is not None and "next" in _relations(link[2]):
             return link[1].strip()
+        position = link.end() if link is not None else _end(_ELEMENT, text, position)
+        position = _end(_SEPARATORS, text, position)
     return ""
 
 
-def _split_links(text: str) -> list[str]:
-    """Split links like `split_list`; commas in targets are not separators either."""
-    joined: list[str] = []
-    for part in split_list(text):
-        if joined and joined[-1].startswith("<") and ">" not in joined[-1]:
-            joined[-1] += f",{part}"
-        else:
-            joined.append(part)
-    return joined
+def _relations(parameters: str) -> list[str]:
+    """Return the relation types of a link in lower case; only the first `rel` counts."""
+    for name, quoted, plain in _PARAMETER.findall(parameters):
+        if name.lower() == "rel":
+            return (quoted or plain).lower().split()
+    return []
+
+
+def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
 
 
 def parse_retry_after(text: str, now: float) -> float:

@@ -27,8 +27,8 @@ from olmkit.oci.store import RegistryError
 
 _MAX_TOKEN_ANSWER = 1024 * 1024
 _WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_SCHEME = re.compile(rf"({_WORD})(?:\s+(?!\s*=)(.*))?", re.DOTALL)
-_PARAMETER = re.compile(rf'({_WORD})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=][^\s"]*))', re.DOTALL)
+_SCHEME = re.compile(rf"({_WORD})(?:\s++(?!=)(.*))?", re.DOTALL)
+_PARAMETER = re.compile(rf'({_WORD})\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s"=][^\s"]*+))', re.DOTALL)
 _SCHEMES = ("bearer", "basic")  # the supported schemes, the best first
 _CLIENT = "olmkit"
 _MAX_NAMED_SCOPES = 8  # in a challenge; registries name one scope, or two for a mount

@@ -86,6 +86,22 @@ def test_challenges_are_read(text: str, challenges: list[tuple[str, dict[str, st
     assert registry_auth.parse_challenges(text) == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bearer" + " " * 400_000 + "=",
+        "Bearer x" + " " * 400_000 + "y",
+        "a" * 400_000,
+        "realm=" * 100_000,
+        'realm="' + "\\" * 400_000,
+        "Bearer, " * 100_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_long_challenges_take_linear_time(text: str) -> None:
+    assert not any(one.parameters for one in registry_auth.parse_challenges(text))
+
+
 class TokenServer:
     """A server with prepared answers, which records the requests."""
 
