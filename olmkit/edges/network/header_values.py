@@ -37,9 +37,9 @@ def next_link(text: str) -> str:
 
 def _relations(parameters: str) -> list[str]:
     """Return the relation types of a link in lower case; only the first `rel` counts."""
-    for name, quoted, plain in _PARAMETER.findall(parameters):
-        if name.lower() == "rel":
-            return (quoted or plain).lower().split()
+    for found in _PARAMETER.finditer(parameters):
+        if found[1].lower() == "rel":
+            return (found[2] or found[3] or "").lower().split()
     return []
 
 

@@ -64,7 +64,8 @@ def init(
     existing = _visible(folder)
     present = _read(folder, [*existing, *_TOP_FILES])
     is_begun = not set(existing) <= _HARMLESS
-    if is_begun and not _is_unfinished(present, request, language, templates):
+    wanted = _begin(request, language, Tree(), templates).tree() if is_begun else Tree()
+    if is_begun and not _is_unfinished(folder, existing, present, wanted):
         raise ConfigurationError(
             f"`{folder}` is not empty: it holds `{existing[0]}`",
             hint="start in a new folder: `olmkit init FOLDER --domain …`",
@@ -326,10 +327,14 @@ def _begin(request: InitRequest, language: str, present: Tree, templates: Tree) 
     return scaffold.init(request, present, templates)
 
 
-def _is_unfinished(present: Tree, request: InitRequest, language: str, templates: Tree) -> bool:
-    """Return whether the folder has only files of an interrupted `init`."""
-    wanted = _begin(request, language, Tree(), templates).tree()
-    return bool(present) and all(
+def _is_unfinished(folder: Path, existing: Iterable[str], present: Tree, wanted: Tree) -> bool:
+    """Return whether the folder has only folders and files of an interrupted `init`."""
+    top_level = {path.partition("/")[0] for path in wanted}
+    return all(
+        name in _HARMLESS
+        or (name in top_level and (name in present or paths.is_folder(folder / name)))
+        for name in existing
+    ) and all(
         path in wanted and wanted.data(path) == present.data(path)
         for path in present
         if path not in _HARMLESS

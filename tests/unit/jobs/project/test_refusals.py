@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,36 @@ def test_an_interrupted_init_is_continued(tmp_path: Path) -> None:
     assert {path: data for path, data in state(part).items() if ".tmp" not in str(path)} == state(
         whole
     )
+
+
+def test_an_init_that_was_killed_before_its_first_file_was_complete_is_continued(
+    tmp_path: Path,
+) -> None:
+    request = InitRequest(domain="x.org", name="toy")
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    project.init(whole, request)
+    (part / "config" / "default").mkdir(parents=True)
+    (part / "config" / "default" / ".olmkit-abc.tmp").write_text("half a file")
+
+    project.init(part, request)
+
+    assert {path: data for path, data in state(part).items() if ".tmp" not in str(path)} == state(
+        whole
+    )
+
+
+def test_an_empty_folder_that_init_does_not_create_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+
+    with pytest.raises(ConfigurationError, match="is not empty: it holds `documents`"):
+        project.init(tmp_path, InitRequest(domain="x.org", name="toy"))
+
+
+def test_a_pipe_with_the_name_of_a_file_of_init_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "Makefile")
+
+    with pytest.raises(ConfigurationError, match="is not empty: it holds `Makefile`"):
+        project.init(tmp_path, InitRequest(domain="x.org", name="toy"))
 
 
 def test_an_interrupted_init_with_a_changed_file_is_refused(tmp_path: Path) -> None:
