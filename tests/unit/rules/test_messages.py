@@ -28,6 +28,7 @@ Judge = Callable[[Mapping[str, Any]], tuple[Diagnostic, ...]]
 WITHOUT = frozenset(
     (
         "BUG001",
+        "CFG004",
         "FBC003",
         "FBC907",
         "FBC913",
