@@ -6,6 +6,7 @@ If the catalogs offer nothing newer, the job waits until catalogd serves their c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -118,9 +119,10 @@ async def plan(
     asked = v1.request_of(found)
     present = text(asked.get("version"))
     following = patches.merge_patch(found, _request_patch("", channel))
-    offer = await extension_choice.choose_for_upgrade(
-        reader, following, version, access, is_changed=bool(channel)
-    )
+    with _name_range(present if channel and not version else ""):
+        offer = await extension_choice.choose_for_upgrade(
+            reader, following, version, access, is_changed=bool(channel)
+        )
     notes = [*_channel_note(asked, channel), *_range_note(present, version), *offer.notes]
     before, _ = v1.installed_bundle(found)
     granting: tuple[Manifest, ...] = ()
@@ -161,6 +163,17 @@ async def plan(
         granting=granting,
         offer=replace(offer, notes=tuple(notes)),
     )
+
+
+@contextmanager
+def _name_range(present: str) -> Iterator[None]:
+    """Add the requested range to the error if a new channel has no version of it."""
+    try:
+        yield
+    except NotOfferedError as error:
+        if present:
+            error.hint = f"`--to` changes the requested range `{present}`; {error.hint}"
+        raise
 
 
 def _range_note(present: str, version: str) -> Iterator[str]:

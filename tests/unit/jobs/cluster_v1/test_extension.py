@@ -31,8 +31,8 @@ from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import upgrade_plan
-from olmkit.jobs.cluster_v1 import install, uninstall, upgrade, why
-from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice
+from olmkit.jobs.cluster_v1 import extension_choice, install, uninstall, upgrade, why
+from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice, NotOfferedError
 from olmkit.jobs.cluster_v1.install import ExtensionOptions
 from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
@@ -446,6 +446,26 @@ def test_an_upgrade_changes_the_channel_and_keeps_the_range() -> None:
 
         made = await upgrade.plan(reader, "cache", "", Access(), channel="slow")
         assert made.offer.notes[0] == "the channel changes from `fast` to `slow`"
+
+    run(scenario)
+
+
+def test_a_channel_without_a_version_of_the_range_has_a_hint_for_the_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def refuse(*_: Any, **__: Any) -> ExtensionChoice:
+        raise NotOfferedError("no version fits", hint="run `x`")
+
+    async def scenario(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+        await installed(reader)
+        monkeypatch.setattr(extension_choice, "choose_for_upgrade", refuse)
+        for version, hint in (
+            ("", "`--to` changes the requested range `1.x`; run `x`"),
+            ("2.x", "run `x`"),
+        ):
+            with pytest.raises(NotOfferedError) as raised:
+                await upgrade.plan(reader, "cache", version, Access(), channel="fast")
+            assert raised.value.hint == hint
 
     run(scenario)
 
