@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from olmkit.base import findings
@@ -37,3 +40,10 @@ def test_a_code_has_a_unique_name_and_a_description(code: str) -> None:
     assert one.source
     same = [other.code for other in findings.CODES.values() if other.name == one.name]
     assert same == [code] or one.name in ("wrong-type",)
+
+
+def test_the_page_of_configuration_files_has_the_severities_of_the_codes(root: Path) -> None:
+    page = (root / "docs/reference/configuration-files.md").read_text()
+    named = re.findall(r"(error|warning) `([A-Z]{3}[0-9]{3})`", page)
+    assert len(named) > 10
+    assert [(str(findings.CODES[code].severity), code) for _, code in named] == named
