@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmkit.base import documents, findings
@@ -17,6 +17,7 @@ from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document, Key
 from olmkit.base.tree import Tree
 from olmkit.bundle import model
+from olmkit.bundle.document_limits import DocumentBudget, DocumentLimitError
 from olmkit.bundle.model import (
     Bundle,
     ClusterServiceVersion,
@@ -45,7 +46,7 @@ def read(tree: Tree, root: str = "") -> Bundle:
     in a manifests directory.
     """
     reader = _Reader(tree, root)
-    annotations_path, annotations_document = _find_annotations(tree, reader.load)
+    annotations_path, annotations_document = _find_annotations(tree, reader)
     annotations = read_annotations(annotations_document)
     manifests_dir = directory(annotations.get(model.MANIFESTS, "")) or DEFAULT_MANIFESTS
     if annotations.get(model.MANIFESTS, "").strip("/") == ".":
@@ -102,6 +103,7 @@ class _Reader:
     def __init__(self, tree: Tree, root: str) -> None:
         self._tree = tree
         self._root = root
+        self._budget = DocumentBudget(root)
         self._loaded: dict[str, Document | None] = {}
         self.unreadable: list[UnreadableFile] = []
 
@@ -114,21 +116,30 @@ class _Reader:
                 )
             shown = model.join(self._root, path)
             try:
-                self._loaded[path] = load_first(self._tree.data(path), shown)
+                self._loaded[path] = self._budget.load(self._tree.data(path), shown, load_first)
+            except DocumentLimitError:
+                raise
             except InputError as error:
                 self._loaded[path] = None
                 self.unreadable.append(UnreadableFile(path=path, error=error))
         return self._loaded[path]
 
+    def look_at(self, path: str) -> Document | None:
+        """Return a document that may not be part of the bundle; None if it cannot be read."""
+        try:
+            return self._budget.load(self._tree.data(path), path)
+        except DocumentLimitError:
+            raise
+        except InputError:
+            return None
 
-def _find_annotations(
-    tree: Tree, load: Callable[[str], Document | None]
-) -> tuple[str | None, Document | None]:
+
+def _find_annotations(tree: Tree, reader: _Reader) -> tuple[str | None, Document | None]:
     """Return `metadata/annotations.yaml`, else the first file by path with annotations."""
     usual = f"{DEFAULT_METADATA}/{ANNOTATIONS_FILE}"
     first: tuple[str, Document] | None = None
     if usual in tree:
-        document = load(usual)
+        document = reader.load(usual)
         if document is None:
             return usual, None
         if objects.mapping(annotations_value(document)):
@@ -137,12 +148,9 @@ def _find_annotations(
     for path, file in tree.items():
         if path == usual or b"annotations" not in file.data[: 1 << 20].lower():
             continue
-        try:
-            document = documents.load(file.data, path)
-        except InputError:
-            continue
+        document = reader.look_at(path)
         if objects.mapping(annotations_value(document)):
-            return path, load(path)
+            return path, reader.load(path)
     return first or (None, None)
 
 

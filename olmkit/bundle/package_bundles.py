@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document
 from olmkit.base.tree import File, Tree
 from olmkit.bundle import metadata, model, package_manifest
+from olmkit.bundle.document_limits import DocumentBudget, DocumentLimitError
 from olmkit.bundle.generation import csv_builder
 from olmkit.bundle.package_manifest import PackageManifest
 from olmkit.kube.objects import mapping, scalar_text
@@ -169,12 +169,15 @@ def _scorecard(tree: Tree, where: str) -> str:
 
 def _documents(tree: Tree, where: str) -> Iterator[tuple[str, Document]]:
     """Yield the first document of each file that is a mapping, as catalogs read it."""
+    budget = DocumentBudget(where)
     for path in tree:
         data = tree.data(path)
         if b"kind" not in data:
             continue
         try:
-            document = documents.load(data, model.join(where, path))
+            document = budget.load(data, model.join(where, path))
+        except DocumentLimitError:
+            raise
         except InputError:
             continue  # `bundle validate` reports its errors
         if isinstance(document.value, Mapping):
