@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-BYTES = 120_000_000
+BYTES = 60_000_000  # the limit for a bundle is 64 MB
 MEGABYTES = 1000
 BUNDLE = Path(__file__).parents[3] / "golden/bases/memcached-bundle/bundle"
 CSV = "manifests/memcached.clusterserviceversion.yaml"
@@ -48,8 +48,8 @@ def keys() -> bytes:
 
 CASES: dict[Callable[[], bytes], str] = {
     line: "",
-    numbers: "the document has more than 1,500,000 lines and list items",
-    separators: "the document has more than 1,500,000 lines and list items",
+    numbers: "have more than 500,000 lines and list items",
+    separators: "have more than 500,000 lines and list items",
     key: "a key has more than 100,000 characters",
     keys: "",
 }
