@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from olmkit.base.tree import Tree
 from olmkit.bundle import layout
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
-from olmkit.kube.api import ClusterError
+from olmkit.kube.api import ClusterError, Resource
 from olmkit.rules import engine
 from olmkit.testing.control_plane import ControlPlane
 
@@ -111,3 +112,90 @@ def placed(manifest: dict[str, Any]) -> dict[str, Any]:
         **manifest,
         "metadata": metadata if is_cluster else {"namespace": "default", **metadata},
     }
+
+
+def bounded(*bounds: tuple[str, str, str, float]) -> dict[str, Any]:
+    """Return a CRD with a field for each type, format, keyword and bound."""
+    fields = {
+        f"n{number}": {"type": type_, "format": format_, keyword: bound}
+        for number, (type_, format_, keyword, bound) in enumerate(bounds)
+    }
+    spec = {"type": "object", "properties": fields}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "bounds.b.example.com"},
+        "spec": {
+            "group": "b.example.com",
+            "names": {"kind": "Bound", "plural": "bounds"},
+            "scope": "Namespaced",
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                }
+            ],
+        },
+    }
+
+
+BOUNDS = (
+    ("integer", "int32", "maximum", 4294967295),
+    ("integer", "int32", "maximum", 2147483647),
+    ("integer", "int32", "minimum", -2147483649),
+    ("integer", "int32", "minimum", -2147483648),
+    ("integer", "int64", "maximum", 4294967295),
+    ("integer", "int64", "minimum", -(2**63)),
+    ("integer", "int64", "minimum", -(2**53)),
+    ("number", "float", "maximum", 1e39),
+    ("number", "float", "maximum", 1e38),
+    ("number", "double", "maximum", 1e39),
+)
+
+
+def test_the_api_server_refuses_the_objects_whose_bounds_a_rule_reports(
+    apiserver: ControlPlane,
+) -> None:
+    reported = {bound for bound in BOUNDS if "CRD027" in warnings(bounded(bound))}
+    crd = bounded(*BOUNDS)
+    refused = set()
+
+    async def scenario() -> None:
+        async with HttpCluster(kubeconfig.load(paths=[apiserver.kubeconfig])) as cluster:
+            await cluster.create(await cluster.resource(crd["apiVersion"], crd["kind"]), crd)
+            bounds = await established(cluster, "b.example.com/v1", "Bound")
+            for number, bound in enumerate(BOUNDS):
+                manifest = {
+                    "apiVersion": "b.example.com/v1",
+                    "kind": "Bound",
+                    "metadata": {"name": "b", "namespace": "default"},
+                    # The API server compares whole numbers with bounds as 64-bit integers.
+                    "spec": {f"n{number}": 1 if bound[0] == "integer" else 1.5},
+                }
+                try:
+                    await cluster.create(bounds, manifest, dry_run=True)
+                except ClusterError:
+                    refused.add(bound)
+
+    asyncio.run(scenario())
+    assert len(refused) == 4
+    assert reported == refused
+
+
+def warnings(crd: dict[str, Any]) -> set[str]:
+    tree = Tree({"manifests/a.yaml": documents.dump(crd)})
+    return {one.rule for one in engine.run(layout.read(tree, "bundle"), engine.rules())}
+
+
+async def established(cluster: HttpCluster, api_version: str, kind: str) -> Resource:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return await cluster.resource(api_version, kind)
+        except ClusterError:
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(0.2)
