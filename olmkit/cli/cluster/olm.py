@@ -36,7 +36,7 @@ def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
             default=option_values.OLM_RELEASE,
             show_default=True,
             metavar="TAG",
-            help="Release of OLM to install.",
+            help="Release of OLM whose manifests are used.",
         ),
     ]
     return options.add(run, added)

@@ -178,11 +178,17 @@ async def _read(name: str, access: Access) -> bytes:
         return disk.read_file(Path(name), limit=_MAX_MANIFESTS)
     from olmkit.edges.network.web import Web
 
-    async with Web(transports.web_options(access)) as web, web.send("GET", name) as reply:
-        if reply.status != 200:
-            raise RemoteError(
-                f"`{name}` cannot be downloaded: the server answered {reply.status}",
-                hint="pass files or other URLs with `--manifests`",
-                temporary=reply.status >= 500,
-            )
-        return await reply.read(_MAX_MANIFESTS)
+    instead = "pass files or other URLs with `--manifests`"
+    try:
+        async with Web(transports.web_options(access)) as web, web.send("GET", name) as reply:
+            if reply.status == 200:
+                return await reply.read(_MAX_MANIFESTS)
+            status = reply.status
+    except RemoteError as error:
+        error.hint = f"{error.hint}; or {instead}" if error.hint else instead
+        raise
+    raise RemoteError(
+        f"`{name}` cannot be downloaded: the server answered {status}",
+        hint=instead,
+        temporary=status >= 500,
+    )

@@ -158,6 +158,12 @@ def test_manifests_are_read_from_files_and_urls_and_sorted(file: str) -> None:
     asyncio.run(scenario())
 
 
+def test_without_a_network_the_hint_names_files() -> None:
+    with pytest.raises(RemoteError) as raised:
+        asyncio.run(olm.manifests(["http://127.0.0.1:1/olm.yaml"], "", Access()))
+    assert raised.value.hint.endswith("; or pass files or other URLs with `--manifests`")
+
+
 def test_a_file_without_objects_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.yaml").write_text("# nothing\n")
 
