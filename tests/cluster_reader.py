@@ -95,6 +95,11 @@ class ClusterReader:
             found = [item for kind in asked.kinds for item in self._items(kind, asked)]
         return {"apiVersion": "v1", "kind": "List", "items": found}
 
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
     def _object(self, asked: Question) -> Any:
         path = self._path(self._collection(asked.kinds[0]), asked)
         status, data = self._read(f"{path}/{quote(asked.names[0])}")
@@ -164,7 +169,7 @@ class ClusterReader:
                 answer = self._connection.getresponse()
                 return answer.status, answer.read()
             except (OSError, http.client.HTTPException) as error:
-                self._connection = None  # the server may have started again
+                self.close()  # the server may have started again
                 if is_last:
                     raise NotHandledError(str(error)) from error
         raise AssertionError

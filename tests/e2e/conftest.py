@@ -130,6 +130,11 @@ class RealCluster:
             pytest.skip(f"not possible in the cluster of {self.kubeconfig}: {why}")
         return self.facts[name]
 
+    def close(self) -> None:
+        """End the connection of the reader."""
+        if self.reader is not None:
+            self.reader.close()
+
     def kubectl(self, *words: str, text: str = "", check: bool = True) -> str:
         """Return the output of kubectl, which must succeed unless `check` is off."""
         done = subprocess.run(
@@ -263,9 +268,11 @@ def _started(missing: Callable[[str], NoReturn], *words: str) -> Iterator[RealCl
         line = process.stdout.readline()
         if not line:
             missing(f"the cluster did not come up: {process.stderr.read().decode()[-2000:]}")
+        started = _described(json.loads(line))
         try:
-            yield _described(json.loads(line))
+            yield started
         finally:
+            started.close()
             process.stdin.close()
             process.wait(timeout=120)
 
@@ -284,7 +291,9 @@ def cluster(
         yield external(kubeconfig, tmp_path_factory.mktemp("images"))
         return
     if os.environ.get("OLMKIT_CLUSTER"):
-        yield _described(json.loads(Path(os.environ["OLMKIT_CLUSTER"], "facts.json").read_text()))
+        found = _described(json.loads(Path(os.environ["OLMKIT_CLUSTER"], "facts.json").read_text()))
+        yield found
+        found.close()
         return
     with _started(missing) as started:
         yield started
