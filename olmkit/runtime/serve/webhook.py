@@ -197,7 +197,10 @@ async def _reply(request: web.Request, reply: Callable[[Any], Awaitable[Manifest
             answer = await reply(await _body(request))
     except BadReview as error:
         _LOG.warning("no review", extra={"path": request.path, "error": str(error)})
-        return web.Response(status=error.status, text=f"{error}\n")
+        refusal = web.Response(status=error.status, text=f"{error}\n")
+        if not request.content.is_eof():
+            refusal.force_close()  # the rest of the body is not read, so no request can follow
+        return refusal
     except TimeoutError:
         _LOG.error("webhook timed out", extra={"path": request.path})
         return web.Response(status=504, text=f"no response within {_PATIENCE:g} s\n")

@@ -187,6 +187,23 @@ def test_an_invalid_request_gets_a_plain_error(
     run(work)
 
 
+def test_a_body_that_is_not_read_ends_the_connection(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as server:
+            reader, writer = await asyncio.open_connection(
+                "localhost", server.port, ssl=trusting(tmp_path)
+            )
+            head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            writer.write(f"{head}Content-Length: {webhook.MAX_BODY * 2}\r\n\r\n".encode())
+            writer.write(b" " * (webhook.MAX_BODY + 1))
+            answer = await reader.readuntil(b"\r\n\r\n")
+            writer.close()
+            assert answer.startswith(b"HTTP/1.1 413 ")
+            assert b"Connection: close" in answer
+
+    run(work)
+
+
 def test_a_body_that_contradicts_its_headers_is_refused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
