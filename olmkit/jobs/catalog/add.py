@@ -7,6 +7,7 @@ warnings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -186,8 +187,21 @@ def _check(shown: str, tree: Tree, package: str) -> None:
         raise InputError(
             f"the catalog `{shown}` would not be valid, so nothing was written",
             hint=error.hint,
-            diagnostics=[found._replace(at=None, related=()) for found in own],
+            diagnostics=[
+                found._replace(at=None, related=(), hint=_hint(found, package)) for found in own
+            ],
         ) from None
+
+
+def _hint(found: Diagnostic, package: str) -> str:
+    """Return the hint of an error in a catalog that is not written; a file cannot be edited."""
+    channel = re.search(r"channel `([^`]+)`", found.subject)
+    if found.rule != "FBC014" or channel is None:
+        return found.hint
+    return (
+        f"`{channel[1]}` is the default channel: pass `--channel {channel[1]}` too, or choose "
+        f"another one with `olmkit catalog init {package} --default-channel CHANNEL` first"
+    )
 
 
 def _divide_errors(error: InputError, package: str) -> tuple[list[Diagnostic], list[Diagnostic]]:

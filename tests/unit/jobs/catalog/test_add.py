@@ -169,6 +169,23 @@ def test_errors_of_other_packages_are_warnings(tmp_path: Path) -> None:
     assert "cog.v1.0.0" in catalog.read_text()
 
 
+def test_the_hint_for_a_missing_default_channel_can_be_followed(tmp_path: Path) -> None:
+    catalog, folder = tmp_path / "catalog.yaml", bundle(tmp_path / "a")
+    annotations = folder / "metadata/annotations.yaml"
+    annotations.write_text(f"{annotations.read_text()}  {PREFIX}channel.default.v1: stable\n")
+
+    with pytest.raises(InputError, match="nothing was written") as raised:
+        add(catalog, folder, placement=Placement(channels=("alpha",)))
+
+    (found,) = raised.value.diagnostics
+    assert (found.rule, found.at) == ("FBC014", None)
+    assert "pass `--channel stable` too" in found.hint
+    assert "`olmkit catalog init cog --default-channel CHANNEL`" in found.hint
+    catalog.write_text("schema: olm.package\nname: cog\ndefaultChannel: alpha\n")
+    add(catalog, folder, placement=Placement(channels=("alpha",)))
+    assert render_all(catalog) == ["cog", "alpha", "cog.v1.0.0"]
+
+
 def test_a_bundle_that_cannot_be_pulled_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="location of the image"):
         add(tmp_path / "catalog", bundle(tmp_path / "a"), image="")
