@@ -40,11 +40,13 @@ class DocumentBudget:
         self._name = name or "the folder"
         self._values = 0
         self._text = 0
+        self._largest = (0, "")  # the text of the largest file, and its path
 
     def load(
         self, data: bytes, path: str, reader: Callable[[bytes, str], Document] = documents.load
     ) -> Document:
         """Return the document that `reader` reads, and count its text and the uses of aliases."""
+        self._largest = max(self._largest, (len(data), path))
         self._count(sum(map(data.count, _VALUES)), len(data))
         if not (_ANCHOR.search(data) and _ALIAS.search(data)):
             return reader(data, path)
@@ -62,13 +64,13 @@ class DocumentBudget:
         if self._values > MAX_VALUES:
             raise DocumentLimitError(
                 f"the files of `{self._name}` have more than {MAX_VALUES:,} lines and list items, "
-                "more than a bundle can have",
+                f"more than a bundle can have; the largest file so far is `{self._largest[1]}`",
                 hint=_HINT,
             )
         if self._text > MAX_TEXT:
             raise DocumentLimitError(
                 f"the files of `{self._name}` have more than {MAX_TEXT / 1e6:.0f} MB of text, "
-                "more than a bundle can have",
+                f"more than a bundle can have; the largest file so far is `{self._largest[1]}`",
                 hint=_HINT,
             )
 

@@ -270,8 +270,8 @@ def _check_unread(options: UninstallOptions, unread: operands.UnreadableOperands
     other = "--delete-operands" if options.delete_crds else "--delete-crds"
     raise InputError(
         f"the objects of {objects.name(unread.crd)} cannot be listed: {unread.error.message}",
-        hint=f"say `{other}` too: CRD and objects then go without a conversion; or say neither, "
-        "and both stay",
+        hint=f"pass `{other}` too, which removes the CRD and its objects without a conversion; or "
+        "pass neither option, which keeps both",
     )
 
 

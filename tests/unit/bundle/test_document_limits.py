@@ -51,6 +51,13 @@ def test_files_that_may_have_the_annotations_are_counted(monkeypatch: pytest.Mon
         layout.read(Tree(files))
 
 
+def test_the_largest_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_limits, "MAX_VALUES", 1_000)
+    files = {"manifests/a.yaml": b"a: b\n", "manifests/b.yaml": b"- x\n" * 900}
+    with pytest.raises(DocumentLimitError, match=r"largest file so far is `manifests/b\.yaml`"):
+        layout.read(Tree(files))
+
+
 def test_long_comments_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_limits, "MAX_TEXT", 2_000_000)
     data = b"a: b # " + b"x" * 600_000
