@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 # More than there are cores: half of the time, a test waits for a socket or a process.
 WORKERS ?= 4
 # Each worker starts a cluster and waits for it half of the time.
-E2E_WORKERS ?= 4
+E2E_WORKERS ?= 6
 E2E_TESTS := tests/e2e tests/conformance/apiserver
 # What says the same on every Python: tests of texts, pages, pictures, releases and examples of
 # this repository, and the longest comparisons of pure functions, whose unit tests stay.
