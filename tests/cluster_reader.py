@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import ssl
 import threading
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+# Groups whose versions do not change while a test runs: those of Kubernetes and of OLM.
+_LASTING = re.compile(r"/api/v1|/apis/([a-z]+|[a-z.]+\.k8s\.io|operators\.coreos\.com)/[^/]+")
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -129,11 +132,14 @@ class ClusterReader:
         return f"{found.root}/namespaces/{quote(asked.namespace)}/{found.plural}"
 
     def _collection(self, name: str) -> Collection:
-        if name.lower() not in self._served:
+        found = self._served.get(name.lower())
+        if found is None or not _LASTING.fullmatch(found.root):
+            # A CRD can have got a newer version, which has precedence.
             self._served = self._discover()
-        if name.lower() not in self._served:
+            found = self._served.get(name.lower())
+        if found is None:
             raise NotHandledError(name)
-        return self._served[name.lower()]
+        return found
 
     def _discover(self) -> dict[str, Collection]:
         """Return all kinds by all names that kubectl accepts; the first one has precedence."""

@@ -587,6 +587,7 @@ def broken(cluster: Any, world: World, tmp_path_factory: pytest.TempPathFactory)
     process = catalog(cluster, world, folder, PORT)
     address = f"{cluster.outside}:{PORT}"
     set_up(cluster, address, world, tuple(one for one in WORKLOADS if not one.is_last))
+    assert process.poll() is None, "another process serves at the address"
     yield time.monotonic()
     names = [one.namespace for one in WORKLOADS]
     # All at once: a kubectl for each namespace would wait minutes for OLM's own finalizers.
