@@ -319,7 +319,7 @@ WORKLOADS = (
     unconverted("conversion-certificate", {"url": f"https://{STRANGE}/convert"}, "certificate"),
     Workload(name="webhook-crash", cause="container-crashes", says="exit code 5",
              csv=webhook("webhook-crash"), container=shell("exit 5")),
-    Workload(name="webhook-endpoints", cause="webhook-away", says="no pod",
+    Workload(name="webhook-endpoints", cause="webhook-away", says="no ready pod",
              csv=webhook("webhook-endpoints"),
              after=(("patch", "service", "webhook-endpoints-service", "--type=merge", "-p",
                      '{"spec":{"selector":{"app":"other"}}}'),)),
