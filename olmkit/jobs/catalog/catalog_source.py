@@ -26,8 +26,8 @@ _MOST_NAMED = 9  # maximum number of names in a hint
 async def read(reader: ClusterObjects, name: str, access: Access) -> Tree:
     """Read the catalog of the CatalogSource `NAMESPACE/NAME`, or of the only one called `NAME`.
 
-    Raises `InputError` if there is no such CatalogSource or if it names no image or address, and
-    `RemoteError` if they cannot be read from this machine.
+    Raises `InputError` if the CatalogSource does not exist, or has neither an image nor an address,
+    and `RemoteError` if the catalog cannot be read from this machine.
     """
     from olmkit.edges.images import transports
 
@@ -36,7 +36,7 @@ async def read(reader: ClusterObjects, name: str, access: Access) -> Tree:
         return await _read_server(address, name)
     image = text(spec.get("image"))
     if not image:
-        raise InputError(f"the CatalogSource `{name}` names no image or address")
+        raise InputError(f"the CatalogSource `{name}` has neither an image nor an address")
     return (await transports.read_catalog_tree(image, access)).tree
 
 

@@ -38,7 +38,9 @@ async def read(source: Manifest, access: Access, *, image: str = "") -> Catalog:
         return await read_address(address)
     named = image or text(spec.get("image"))
     if not named:
-        raise InputError(f"the CatalogSource `{objects.name(source)}` names no image or address")
+        raise InputError(
+            f"the CatalogSource `{objects.name(source)}` has neither an image nor an address"
+        )
     return (await cluster_bundle.read_catalog(named, access)).catalog
 
 

@@ -136,7 +136,7 @@ def test_a_name_that_does_not_identify_a_catalog_source_is_reported(
 
 
 def test_a_catalog_source_without_a_readable_catalog_is_reported() -> None:
-    with pytest.raises(InputError, match="`shop` names no image or address"):
+    with pytest.raises(InputError, match="`shop` has neither an image nor an address"):
         read("shop", ("olm/shop", {"sourceType": "grpc"}))
     with pytest.raises(RemoteError, match="which can be reached only from the cluster") as raised:
         read("shop", ("olm/shop", {"address": "shop.olm.svc:50051"}))
