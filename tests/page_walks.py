@@ -83,7 +83,8 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "olmkit image build": _BASE,
     },
     "docs/how-to/install-an-operator.md": {
-        "olmkit": "needs a cluster with OLM; the tests of `tests/e2e/cluster` run these commands"
+        "olmkit": "needs a cluster with OLM; the tests of `tests/e2e/cluster` run these commands",
+        "kubectl": _CLUSTER,
     },
     "docs/how-to/mixed-operators.md": {
         "kubectl": _CLUSTER,

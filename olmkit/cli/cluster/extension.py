@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.cluster import announcement, deletion
 from olmkit.cli.frame import install_status, output
 from olmkit.cli.frame.app import App
@@ -24,8 +25,35 @@ if TYPE_CHECKING:
     from olmkit.kube.objects import Manifest
     from olmkit.olm.explain.explanation import Explanation
 
-# Options of OLM v0 only; with `--olm v1` they are refused, not ignored.
-_ONLY_V0 = ("bundle", "catalog_address", "catalog_namespace", "mode", "secrets")
+# Options of OLM v0 only, and what to do instead; with `--olm v1` they are refused, not ignored.
+_ONLY_V0: Final = {
+    "approval": "omit it, and limit later upgrades with a range in `--version`",
+    "bundle": "OLM v1 installs from catalogs: add the bundle to one with `olmkit catalog add`",
+    "catalog": "to change the image of the ClusterCatalog, run `olmkit catalog deploy IMAGE "
+    "--name NAME --olm v1`",
+    "catalog-address": "pass the image of the catalog with `--catalog`",
+    "catalog-namespace": "omit it: a ClusterCatalog has no namespace",
+    "mode": "omit it: with OLM v1, the operator watches all namespaces",
+    "pull-secret": "omit it: OLM v1 pulls with the Secret that its controllers name in "
+    "`--global-pull-secret`",
+    "retry": "omit it: OLM v1 tries again by itself",
+}
+
+
+def refuse_v0(given: Mapping[str, Any]) -> None:
+    """Raise `ConfigurationError` for the first option of OLM v0 that has a value."""
+    for name in (name for name, value in given.items() if value):
+        raise ConfigurationError(f"`--{name}` is for OLM v0 only", hint=_ONLY_V0[name])
+
+
+def catalog_name(reference: str) -> str:
+    """Return an image, or the name of a ClusterCatalog without `clustercatalog:`."""
+    if reference.startswith("catalogsource:"):
+        raise ConfigurationError(
+            f"`{reference}` is a catalog of OLM v0",
+            hint="pass a ClusterCatalog, such as `clustercatalog:NAME`, or an image",
+        )
+    return reference.removeprefix("clustercatalog:")
 
 
 def install(
@@ -44,10 +72,10 @@ def install(
     from olmkit.jobs.cluster_v1 import install as job
     from olmkit.jobs.cluster_v1.install import ExtensionOptions
 
-    for name in _ONLY_V0:
-        if words.get(name):
-            option = name.replace("_", "-").replace("secrets", "pull-secret")
-            raise click.UsageError(f"`--{option}` is for OLM v0 only.")
+    names = ("bundle", "catalog_address", "catalog_namespace", "mode")
+    refuse_v0(
+        {name.replace("_", "-"): words[name] for name in names} | {"pull-secret": words["secrets"]}
+    )
     if not words["package"]:
         raise click.UsageError("Name a package.")
     poll_minutes = job.poll_minutes(words["poll"]) if words["poll"] else 0
@@ -57,7 +85,7 @@ def install(
             options = ExtensionOptions(
                 package=words["package"],
                 namespace=namespace,
-                catalog=words["catalog"],
+                catalog=catalog_name(words["catalog"]),
                 version=words["version"],
                 channel=words["channel"],
                 poll_minutes=poll_minutes,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.cluster import announcement
 from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
@@ -144,8 +145,7 @@ def install(
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it imports modules that OLM v0 does not need
 
-        if approval == "manual":
-            raise click.UsageError("`--approval` is for OLM v0 only.")
+        extension.refuse_v0({"approval": approval == "manual"})
         extension.install(
             app,
             target=target,
@@ -163,8 +163,26 @@ def install(
         name = "service-account" if service_account else "create-service-account"
         raise click.UsageError(f"`--{name}` is for OLM v1 only.")
 
+    catalog, place = _catalog_source(words["catalog"], words["catalog_namespace"])
+    words |= {"catalog": catalog, "catalog_namespace": place}
     manual = approval == "manual"
     app.run(_install(app, target, access, timeouts, dry_run, undone, manual=manual, **words))
+
+
+def _catalog_source(reference: str, namespace: str) -> tuple[str, str]:
+    """Return an image, or the name and the namespace of `catalogsource:[NAMESPACE/]NAME`."""
+    if reference.startswith("clustercatalog:"):
+        raise ConfigurationError(
+            f"`{reference}` is a catalog of OLM v1", hint="install from it with `--olm v1`"
+        )
+    if not reference.startswith("catalogsource:"):
+        return reference, namespace
+    place, _, name = reference.removeprefix("catalogsource:").rpartition("/")
+    if place and namespace not in ("", place):
+        raise ConfigurationError(
+            f"`{reference}` is not in namespace `{namespace}`", hint="omit `--catalog-namespace`"
+        )
+    return name, place or namespace
 
 
 async def _install(

@@ -105,9 +105,9 @@ def upgrade(
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it imports modules that OLM v0 does not need
 
-        given = {"bundle": bundle, "catalog": catalog, "retry": retry, "pull-secret": secrets}
-        for name in (name for name, value in given.items() if value):
-            raise click.UsageError(f"`--{name}` is for OLM v0 only.")
+        extension.refuse_v0(
+            {"bundle": bundle, "catalog": catalog, "retry": retry, "pull-secret": secrets}
+        )
         extension.upgrade(
             app,
             package=package,

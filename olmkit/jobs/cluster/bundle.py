@@ -114,6 +114,11 @@ async def folder_to_extract(text: str, access: Access) -> str:
     return "" if serves else facts.labels.get(transports.CONFIGS_LABEL, "")
 
 
+async def is_catalog(text: str, access: Access) -> bool:
+    """Return whether an image has the label of catalogs, which catalogd requires."""
+    return transports.CONFIGS_LABEL in (await image_job.inspect(text, access)).labels
+
+
 def is_missing(error: OlmkitError) -> bool:
     """Return whether a registry reports that the image does not exist."""
     return isinstance(error, RegistryError) and error.status == 404

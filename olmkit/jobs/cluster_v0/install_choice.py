@@ -26,6 +26,7 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.install_objects import Mode, ServedCatalog, SubscribedCatalog
 from olmkit.olm.preview import Preview
 from olmkit.olm.resolver import cluster_input
+from olmkit.olm.v1 import extension as v1
 
 # The image that serves a catalog in the cluster; any image with `opm` works.
 CATALOG_SERVER = "quay.io/operator-framework/opm:v1.73.0"
@@ -289,7 +290,7 @@ async def _find_catalog(
     elif len(near) != 1:
         near = await _find_catalogs(reader, options, near, state)
         if len(near) > 1:
-            near = await _offering(near, options, access)
+            near = await _offering(reader, near, options, access)
     if len(near) > 1:
         listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in near)
         raise InputError(
@@ -317,6 +318,21 @@ def _require_seen(state: ClusterState, options: InstallOptions, missing: str) ->
     )
 
 
+async def _not_offered_error(reader: ClusterObjects, package: str) -> InputError:
+    return InputError(
+        f"no catalog offers the package `{package}`",
+        hint="`olmkit status` lists the catalogs of the cluster; pass an image with `--catalog`"
+        f"{await _v1_hint(reader)}",
+    )
+
+
+async def _v1_hint(reader: ClusterObjects) -> str:
+    """Return the rest of a hint if the cluster has catalogs of OLM v1."""
+    if not await cluster_read.or_default(reader.list(v1.CLUSTER_CATALOG), ()):
+        return ""
+    return "; the cluster has ClusterCatalogs, from which `--olm v1` installs"
+
+
 async def _find_catalogs(
     reader: ClusterObjects, options: InstallOptions, near: list[Manifest], state: ClusterState
 ) -> list[Manifest]:
@@ -326,8 +342,9 @@ async def _find_catalogs(
         where = f"namespace `{place}`" if place else "the cluster"
         _require_seen(state, options, "there is no CatalogSource")
         raise InputError(
-            f"{where} has no catalog",
-            hint="pass an image with `--catalog`, or a bundle with `--bundle`",
+            f"{where} has no CatalogSource",
+            hint=f"pass an image with `--catalog`, or a bundle with `--bundle`"
+            f"{await _v1_hint(reader)}",
         )
     listed = await reader.list(_MANIFESTS, options.namespace)
     offered = {
@@ -340,12 +357,12 @@ async def _find_catalogs(
     }
     found = [one for one in near if (objects.name(one), objects.namespace(one)) in offered]
     if listed and not found:
-        raise InputError(f"no catalog offers the package `{options.package}`")
+        raise await _not_offered_error(reader, options.package)
     return found or [one for one in near if one in cluster_input.visible(state)] or near
 
 
 async def _offering(
-    near: list[Manifest], options: InstallOptions, access: Access
+    reader: ClusterObjects, near: list[Manifest], options: InstallOptions, access: Access
 ) -> list[Manifest]:
     """Return the catalogs that have the package or cannot be read from this machine."""
     found = []
@@ -358,7 +375,7 @@ async def _offering(
             if options.package in catalog.packages:
                 found.append(one)
     if not found:
-        raise InputError(f"no catalog offers the package `{options.package}`")
+        raise await _not_offered_error(reader, options.package)
     return found
 
 

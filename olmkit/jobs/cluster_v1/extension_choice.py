@@ -38,6 +38,14 @@ class NotOfferedError(InputError):
     """The served catalogs offer no matching bundle."""
 
 
+class ChannelMissingError(NotOfferedError):
+    """No served catalog has the channel; another version range does not help."""
+
+
+class NoCatalogError(InputError):
+    """The cluster has no catalog that OLM would read; waiting does not help."""
+
+
 _ONE_FOR_INSTALL = "pass one catalog with `--catalog`"
 _ONE_FOR_UPGRADE = "limit the ClusterExtension to one catalog: `spec.source.catalog.selector`"
 
@@ -114,8 +122,9 @@ async def choose_for_upgrade(
     """Return the bundle of a ClusterExtension with this version range, or with its own if empty.
 
     Raises `InputError` if its catalogs offer no bundle in the range, with the version to upgrade to
-    first if several upgrades are needed. A new range, or another change (`is_changed`), is also an
-    error if OLM can read no catalog; for the current range that is a note.
+    first if several upgrades are needed, and if the cluster has no catalog for it. A new range, or
+    another change (`is_changed`), is also an error if OLM cannot read a catalog; for the current
+    range that is a note.
     """
     request = v1.request_of(extension)
     is_changed = is_changed or bool(version)
@@ -132,7 +141,7 @@ async def choose_for_upgrade(
         read = await _read(reader, request, is_new=False)
         off = await _find_disabled(reader, request)
     except OlmkitError as error:
-        if is_changed and isinstance(error, InputError):
+        if isinstance(error, NoCatalogError) or (is_changed and isinstance(error, InputError)):
             raise
         return _unknown_error(error)
     hint = _ONE_FOR_UPGRADE
@@ -157,7 +166,11 @@ async def choose_for_upgrade(
     found = await cluster_bundle.read_chosen(
         best.name, _channel(chosen, read, package), best.image, access
     )
-    notes = (*cluster_bundle.unread_notes(found), *_from(chosen, read))
+    notes = (
+        *_downgrade_note(best, name, Version.read(at)),
+        *cluster_bundle.unread_notes(found),
+        *_from(chosen, read),
+    )
     return ExtensionChoice(csv=best.name, brings=found.preview, has=has, notes=notes)
 
 
@@ -173,7 +186,12 @@ async def _read(
     if named and set(objects.mapping(request.get("selector"))) == {"matchLabels"}:
         existing = await reader.find(v1.CLUSTER_CATALOG, named)
         selected: Sequence[Manifest] = () if existing is None else (existing,)
-        if is_new or existing is None:
+        if existing is None:
+            try:
+                return (await _read_served(reader, named, existing),)
+            except InputError as error:
+                raise NoCatalogError(error.message, hint=error.hint) from error
+        if is_new:
             return (await _read_served(reader, named, existing),)
     else:
         every = await reader.list(v1.CLUSTER_CATALOG)
@@ -185,7 +203,7 @@ async def _read(
                 if off
                 else _no_catalog_hint(every, is_new=is_new)
             )
-            raise InputError(_no_catalog_error(every), hint=hint)
+            raise NoCatalogError(_no_catalog_error(every), hint=hint)
     found = []
     for one in selected:
         ailing = cluster_catalogs.explain_catalog(one)
@@ -274,17 +292,14 @@ def _choose(
         if not any(name in _package(one, package).channels for one in having):
             known = sorted({c for one in having for c in _package(one, package).channels})
             listed = ", ".join(f"`{one}`" for one in known)
-            raise NotOfferedError(
+            raise ChannelMissingError(
                 f"package `{package}` has no channel `{name}`",
-                hint=f"it has {listed}: choose one with `--channel`" if known else "it has none",
+                hint=f"the package has {listed}: choose one with `--channel`"
+                if known
+                else "the package has no channels",
             )
     if not any(upgrades.offers_of_v1(_package(one, package), query) for one in having):
-        after = query.installed
-        follows = f" and upgrades from `{after.name}`" if after else ""
-        raise NotOfferedError(
-            f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
-            hint=f"run `olmkit catalog list bundles {place} {package}` to see all versions",
-        )
+        raise _none_fits_error(having, package, query, version, place)
     ambiguous = resolver.rivals(having, package, query)
     if len(ambiguous) > 1:
         names = ", ".join(f"`{one.catalog}`" for one in ambiguous)
@@ -294,6 +309,51 @@ def _choose(
         )
     resolver.require_alone(ambiguous[0].bundle)
     return ambiguous[0]
+
+
+def _none_fits_error(
+    having: Sequence[ClusterCatalog], package: str, query: UpgradeQuery, version: str, place: str
+) -> NotOfferedError:
+    """Explain that no version fits, or that the one that fits is not an upgrade."""
+    names = ", ".join(f"`{one}`" for one in query.channels)
+    where = f" in channel {names}" if len(query.channels) == 1 else ""
+    where = f" in the channels {names}" if len(query.channels) > 1 else where
+    missing = f"package `{package}` has no version{where} that fits `{version or 'any'}`"
+    after = query.installed
+    at = after.version.version if after and after.version else None
+    if after is None:
+        return NotOfferedError(
+            missing, hint=f"run `olmkit catalog list bundles {place} {package}` to see all versions"
+        )
+    paths = (
+        f"run `olmkit catalog path {place} {package} --from {at or after.name} --olm v1`"
+        " to see the available upgrades"
+    )
+    best = resolver.rivals(having, package, replace(query, installed=None))
+    found = best[0].bundle if best else None
+    if found is None or found.name == after.name:
+        return NotOfferedError(f"{missing} and upgrades from `{after.name}`", hint=paths)
+    if _is_older(found, at):
+        return NotOfferedError(
+            f"`{found.name}` is older than the installed `{after.name}`{where}, and OLM v1 does "
+            "not downgrade",
+            hint="to allow downgrades, set `spec.source.catalog.upgradeConstraintPolicy` of the "
+            "ClusterExtension to `SelfCertified`",
+        )
+    return NotOfferedError(
+        f"no upgrade leads from the installed `{after.name}` to `{found.name}`{where}", hint=paths
+    )
+
+
+def _is_older(bundle: Bundle, installed: Version | None) -> bool:
+    return (
+        bundle.version is not None and installed is not None and bundle.version.version < installed
+    )
+
+
+def _downgrade_note(bundle: Bundle, name: str, installed: Version | None) -> Iterator[str]:
+    if name and _is_older(bundle, installed):
+        yield f"this is a downgrade: `{bundle.name}` is older than the installed `{name}`"
 
 
 def _not_found_error(read: Sequence[ClusterCatalog], package: str, place: str) -> NotOfferedError:
@@ -378,7 +438,7 @@ def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> 
 
 def _unknown_error(error: OlmkitError) -> ExtensionChoice:
     note = (
-        "its contents are not known in advance, so permissions and conflicts with the cluster "
+        "the bundle is not known in advance, so its permissions and conflicts with the cluster "
         f"cannot be checked: {error.message}"
     )
     return ExtensionChoice(notes=(note,))

@@ -15,9 +15,8 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import write as cluster_write
-from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v1 import extension_choice, preflight, wait
+from olmkit.jobs.cluster_v1 import affected, extension_choice, preflight, wait
 from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice
 from olmkit.jobs.cluster_v1.preflight import Account
 from olmkit.jobs.cluster_v1.state import require_olm
@@ -123,7 +122,7 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
         made += await _new_account(reader, offer, account, options.package)
     if image:
         made.append(v1.cluster_catalog(request))
-        notes += await _affected_extensions(reader, request, offer)
+        notes += await affected.notes(reader, v1.cluster_catalog(request), offer.packages)
     made.append(v1.cluster_extension(request))
     await preflight.check_objects(reader, made)
     return ExtensionPlan(request=request, objects=tuple(made), offer=replace(offer, notes=notes))
@@ -159,7 +158,7 @@ async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account
         name = name or f"{options.package}-installer"
     elif is_required and not name:
         raise InputError(
-            "this release of OLM v1 installs with the rights of a service account",
+            "this release of OLM v1 installs with the permissions of a service account",
             hint=f"name one of namespace `{options.namespace}` with `--service-account`, or pass "
             "`--create-service-account`",
         )
@@ -183,7 +182,8 @@ async def _new_account(
         reason = f": {offer.notes[0]}" if offer.notes else ""
         raise InputError(
             f"the permissions that `{package}` needs are not known{reason}",
-            hint="name the catalog with `--catalog`, and let its bundles be readable from here",
+            hint="give this machine access to the catalog and to the image of the bundle, or pass "
+            "an existing service account with `--service-account`",
         )
     needs = permissions.required_permissions(
         offer.brings.manifests, extension=package, release=await preflight.release(reader)
@@ -201,30 +201,6 @@ def _require_ours(catalogs: Iterable[Manifest], name: str) -> None:
                 f"the ClusterCatalog `{name}` exists, and olmkit did not create it",
                 hint=f"use it by its name, `--catalog {name}`, or delete it",
             )
-
-
-async def _affected_extensions(
-    reader: ClusterObjects, request: ExtensionRequest, offer: ExtensionChoice
-) -> tuple[str, ...]:
-    """Return a note for each ClusterExtension that will also read the new catalog."""
-    catalog = v1.cluster_catalog(request)
-    notes = []
-    for one in await or_default(reader.list(v1.CLUSTER_EXTENSION), ()):
-        asked = v1.request_of(one)
-        package = text(asked.get("packageName"))
-        if not cluster_catalogs.selected_catalogs([catalog], asked):
-            continue
-        if package in offer.packages:
-            notes.append(
-                f"the ClusterExtension `{objects.name(one)}` has no selector that excludes the new "
-                f"catalog, which has its package `{package}`, too"
-            )
-        elif not offer.packages:
-            notes.append(
-                f"the ClusterExtension `{objects.name(one)}` reads the new catalog, too, and stops "
-                "while it is not served"
-            )
-    return tuple(notes)
 
 
 async def carry_out(

@@ -6,6 +6,7 @@ Objects that the user may not read count as absent, as in `olmkit.jobs.cluster.r
 from __future__ import annotations
 
 import asyncio
+import difflib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,9 @@ async def not_found_error(reader: ClusterObjects, name: str, *, command: str) ->
     `command` is the equivalent command for OLM v0, for example `olmkit upgrade`.
     """
     found = explain(ExtensionState(name=name))
+    near = await _similar(reader, name)
+    if near:
+        found = replace(found, hint=f"did you mean `{near}`?")
     if not await reader.knows(kinds.SUBSCRIPTION):
         return found
     every = await or_default(reader.list(kinds.SUBSCRIPTION), _NOTHING)
@@ -82,6 +86,14 @@ async def not_found_error(reader: ClusterObjects, name: str, *, command: str) ->
         message=f"{found.message}, and a Subscription of OLM v0 in namespace {listed} does",
         hint=f"run `{command} {name} -n {places[0]}`",
     )
+
+
+async def _similar(reader: ClusterObjects, name: str) -> str:
+    """Return the name or package of a ClusterExtension that is similar to `name`, or empty."""
+    every = await or_default(reader.list(extensions.CLUSTER_EXTENSION), _NOTHING)
+    packages = [text(extensions.request_of(one).get("packageName")) for one in every]
+    near = difflib.get_close_matches(name, [*map(objects.name, every), *packages], n=1)
+    return near[0] if near else ""
 
 
 async def read(reader: ClusterObjects, name: str, *, logs: bool = True) -> ExtensionState:

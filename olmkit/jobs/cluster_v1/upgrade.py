@@ -19,7 +19,11 @@ from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v1 import catalog_age, extension_choice, preflight, wait
 from olmkit.jobs.cluster_v1 import state as states
 from olmkit.jobs.cluster_v1.catalog_age import Age
-from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice, NotOfferedError
+from olmkit.jobs.cluster_v1.extension_choice import (
+    ChannelMissingError,
+    ExtensionChoice,
+    NotOfferedError,
+)
 from olmkit.jobs.cluster_v1.state import require_olm
 from olmkit.kube import objects, patches
 from olmkit.kube.objects import Manifest, text
@@ -171,7 +175,7 @@ def _name_range(present: str) -> Iterator[None]:
     try:
         yield
     except NotOfferedError as error:
-        if present:
+        if present and not isinstance(error, ChannelMissingError):
             error.hint = f"`--to` changes the requested range `{present}`; {error.hint}"
         raise
 

@@ -204,4 +204,14 @@ def _hint(name: str, image: str, reason: str) -> str:
             f"push the image `{image}`, correct `spec.source.image.ref` of ClusterCatalog "
             f"`{name}`, or delete the ClusterCatalog"
         )
+    if "missing the required label" in reason:
+        return (
+            f"`{image}` is not the image of a catalog: build one with `olmkit catalog build`, or "
+            f"correct `spec.source.image.ref` of ClusterCatalog `{name}`"
+        )
+    if "storing fbc" in reason or "walking FBC" in reason:
+        return (
+            f"run `olmkit catalog validate {image}` to see what is wrong, and push a corrected "
+            f"image, or delete the ClusterCatalog `{name}`"
+        )
     return f"check that catalogd can reach the registry of `{image}` and may pull from it"

@@ -15,6 +15,7 @@ from olmkit.cli.frame.registry_options import registry_options
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.cluster.wait import Timeouts
+    from olmkit.kube.objects import Manifest
 
 
 @command(
@@ -45,19 +46,34 @@ def deploy(
     it by its digest: a Deployment does not notice that a tag refers to another image.
     """
     from olmkit.jobs.catalog.serving import deploy as job
+    from olmkit.kube import objects
     from olmkit.olm.explain.explanation import subject
 
     async def run() -> None:
         async with target.open() as (reader, namespace):
             wanted = objects_in(namespace)
             await job.require_images(wanted, access)
+            for note in await job.notes(reader, wanted, access):
+                app.terminal.say(f"note: {note}")
             if dry_run:
                 lines = await job.changes(reader, wanted)
                 app.emit({"changes": list(lines)}, text="\n".join(lines))
                 return
-            with install_status.show_progress(app, "deploying") as report:
-                found = await job.apply(reader, wanted, report=report, timeouts=timeouts)
-            facts = {"image": image, "objects": [subject(one) for one in wanted]}
-            install_status.show(app, found, facts)
+            created: list[Manifest] = []
+            try:
+                with install_status.show_progress(app, "deploying") as report:
+                    found = await job.apply(
+                        reader, wanted, report=report, timeouts=timeouts, created=created
+                    )
+                facts = {"image": image, "objects": [subject(one) for one in wanted]}
+                install_status.show(app, found, facts)
+            except BaseException:
+                for name in map(objects.name, created):
+                    app.terminal.say(
+                        f"the ClusterCatalog `{name}` remains, and stops ClusterExtensions without "
+                        f"a selector until it is served; `kubectl delete clustercatalog {name}` "
+                        "removes it"
+                    )
+                raise
 
     app.run(run())

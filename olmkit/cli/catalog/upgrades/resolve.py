@@ -132,7 +132,9 @@ def _limit_value(limit: Limit) -> dict[str, Any]:
 def _catalog(app: App, text: str, access: Access) -> tuple[str, Catalog]:
     name, equals, reference = text.partition("=")
     if not equals or "/" in name:
-        name, reference = Path(text.rstrip("/")).name.partition(":")[0].partition("@")[0], text
+        reference = text
+        path = text.removeprefix("clustercatalog:").removeprefix("catalogsource:")
+        name = Path(path.rstrip("/")).name.partition(":")[0].partition("@")[0]
     return name, inputs.read(app, reference, access, valid=False)
 
 

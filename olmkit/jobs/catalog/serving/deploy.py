@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
+from pathlib import Path
 
 from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.edges import paths
 from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import deploy as cluster_deploy
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.wait import Report, Timeouts
+from olmkit.jobs.cluster_v1 import affected
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest, mapping, sequence, text
@@ -26,19 +31,17 @@ async def require_images(manifests: tuple[Manifest, ...], access: Access) -> Non
 
     Raises `RemoteError` if the image of a ClusterCatalog does not exist: each ClusterExtension
     without a selector would stop. An image that cannot be read from this machine may be readable in
-    the cluster.
+    the cluster. Raises `InputError` for a directory, and for a ClusterCatalog whose image is not a
+    catalog.
     """
     for deployment in manifests:
         if objects.kind(deployment) == "ClusterCatalog":
-            try:
-                await cluster_bundle.folder_to_extract(cluster_catalogs.image(deployment), access)
-            except OlmkitError as error:
-                if cluster_bundle.is_missing(error):
-                    raise
+            await _require_catalog(cluster_catalogs.image(deployment), access)
         if objects.kind(deployment) != "Deployment":
             continue
         for container in sequence(objects.pod_spec(deployment).get("containers")):
             image = text(mapping(container).get("image"))
+            _refuse_directory(image)
             try:
                 folder = await cluster_bundle.folder_to_extract(image, access)
             except OlmkitError:
@@ -52,6 +55,47 @@ async def require_images(manifests: tuple[Manifest, ...], access: Access) -> Non
                 )
 
 
+async def _require_catalog(image: str, access: Access) -> None:
+    _refuse_directory(image)
+    try:
+        if await cluster_bundle.is_catalog(image, access):
+            return
+    except OlmkitError as error:
+        if cluster_bundle.is_missing(error):
+            raise
+        return
+    raise InputError(
+        f"the image `{image}` is not a catalog: it has no label `{transports.CONFIGS_LABEL}`",
+        hint="build the image of a catalog with `olmkit catalog build`",
+    )
+
+
+def _refuse_directory(image: str) -> None:
+    if paths.exists(Path(image)):
+        raise InputError(
+            f"`{image}` is a path on this machine, and the cluster needs an image",
+            hint=f"build it first: `olmkit catalog build {image} -t IMAGE --push`",
+        )
+
+
+async def notes(
+    reader: ClusterObjects, manifests: tuple[Manifest, ...], access: Access
+) -> tuple[str, ...]:
+    """Return a note for each ClusterExtension that will also read a new ClusterCatalog."""
+    found: list[str] = []
+    for catalog in manifests:
+        if objects.kind(catalog) != "ClusterCatalog" or await reader.current(catalog) is not None:
+            continue
+        image = cluster_catalogs.image(catalog)
+        packages = frozenset[str]()
+        if await affected.notes(reader, catalog, packages):  # only then is the content needed
+            with contextlib.suppress(OlmkitError):
+                read = await cluster_bundle.read_catalog(image, access)
+                packages = frozenset(read.catalog.packages)
+        found += await affected.notes(reader, catalog, packages)
+    return tuple(found)
+
+
 async def changes(reader: ClusterObjects, manifests: tuple[Manifest, ...]) -> tuple[str, ...]:
     """Return a line for each object with its change by `apply`; raises like `apply`."""
     await _refuse_others(reader, manifests)
@@ -59,11 +103,16 @@ async def changes(reader: ClusterObjects, manifests: tuple[Manifest, ...]) -> tu
 
 
 async def apply(
-    reader: ClusterObjects, manifests: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects,
+    manifests: tuple[Manifest, ...],
+    *,
+    report: Report,
+    timeouts: Timeouts,
+    created: list[Manifest] | None = None,
 ) -> Explanation:
     """Apply the objects, and wait for the rollout or until catalogd serves the catalog.
 
-    Returns the final state.
+    Returns the final state. A new ClusterCatalog is appended to `created`.
 
     Raises `ClusterError` before any change if one of them exists and was not created by olmkit, and
     if the server rejects one.
@@ -72,11 +121,14 @@ async def apply(
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
     catalogs = [one for one in manifests if objects.kind(one) == "ClusterCatalog"]
+    new = [one for one in catalogs if await reader.current(one) is None]
     applied = await cluster_deploy.apply(
         reader, manifests, report=(lambda _: None) if catalogs else report, timeouts=timeouts
     )
     if not catalogs or not applied.is_ready:
         return applied
+    if created is not None:
+        created += new
     (catalog,) = catalogs
     name = objects.name(catalog)
     report(f"applied {explanation.subject(catalog)}")

@@ -111,3 +111,53 @@ def test_a_catalog_that_other_extensions_would_use_is_announced(
     wide = f"the ClusterExtension `{name}-wide` has no selector that excludes the new catalog"
     assert wide in done.err
     cluster.kubectl("delete", "clusterextension", f"{name}-wide")
+
+
+def test_an_upgrade_to_another_channel(
+    shop: Any, toy: Any, run_olmkit: Any, namespace: str
+) -> None:
+    cluster, name = shop.cluster, shop.name
+    paths = {"stable": ("1.0.0", "1.1.0"), "fast": ("1.0.0", "2.0.0"), "old": ("0.5.0",)}
+    blobs: list[dict[str, Any]] = [
+        {"schema": "olm.package", "name": name, "defaultChannel": "stable"}
+    ]
+    for channel, versions in paths.items():
+        names = [f"{name}.v{version}" for version in versions]
+        entries = [{"name": names[0]}]
+        entries += [{"name": names[1], "replaces": names[0]}] if names[1:] else []
+        blobs.append(
+            {"schema": "olm.channel", "name": channel, "package": name, "entries": entries}
+        )
+    for version in sorted({one for versions in paths.values() for one in versions}):
+        value = {"packageName": name, "version": version}
+        blobs.append(
+            {"schema": "olm.bundle", "name": f"{name}.v{version}", "package": name,
+             "image": shop.bundle(toy(version=version, replicas=0)),
+             "properties": [{"type": "olm.package", "value": value}]}
+        )  # fmt: skip
+    shop.serve(shop.publish(blobs, "channels"))
+    shop.account(namespace)
+    run_olmkit("install", name, *V1, "-n", namespace, ACCOUNT, "--channel", "stable",
+               "--version", "1.0.0")  # fmt: skip
+
+    def channels() -> Any:
+        found = cluster.get("clusterextension", name)
+        return found["spec"]["source"]["catalog"]["channels"]
+
+    run_olmkit.tell("A channel that does not exist, and one without an upgrade, change nothing")
+    done = run_olmkit.try_("upgrade", name, *V1, "--channel", "nope", code=1)
+    assert f"package `{name}` has no channel `nope`" in done.err
+    done = run_olmkit.try_("upgrade", name, *V1, "--channel", "old", "--to", "0.5.0", code=1)
+    assert "in channel `old`" in done.err
+    done = run_olmkit.try_("upgrade", name, *V1, "--channel", "fast", "--dry-run")
+    assert "the channel changes from `stable` to `fast`" in done.err
+    assert channels() == ["stable"]
+
+    run_olmkit.tell("The range of the ClusterExtension stays, until `--to` changes it")
+    done = run_olmkit.try_("upgrade", name, *V1, "--channel", "fast")
+    assert f"`{name}.v2.0.0` is offered, and the requested range excludes it" in done.err
+    assert channels() == ["fast"]
+    said = run_olmkit("upgrade", name, *V1, "--channel", "fast", "--to", "2.0.0")
+    assert f"`{name}.v2.0.0` is installed and healthy" in said
+    assert f"{name}.v2.0.0" in run_olmkit("status", name)
+    run_olmkit("uninstall", name, *V1, "--yes")

@@ -1799,9 +1799,9 @@ def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
     async def scenario() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.remove("catalogsources", "shelf", "apps")
-            assert (await refused(reader)).message == "the cluster has no catalog"
+            assert (await refused(reader)).message == "the cluster has no CatalogSource"
             error = await refused(reader, catalog_namespace="olm")
-            assert error.message == "namespace `olm` has no catalog"
+            assert error.message == "namespace `olm` has no CatalogSource"
 
             server.denies = lambda access: access.namespace != "apps" and access.verb == "list"
             for words in ({}, {"catalog": "shelf"}):

@@ -605,6 +605,26 @@ def test_commands_of_v1_name_the_subscription_of_the_package() -> None:
     run(scenario, *V0)
 
 
+def test_commands_of_v1_suggest_a_similar_name() -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        server.put("clusterextensions", {
+            "apiVersion": "olm.operatorframework.io/v1",
+            "kind": "ClusterExtension",
+            "metadata": {"name": "kettle"},
+            "spec": {"source": {"catalog": {"packageName": "teapot"}}},
+        })  # fmt: skip
+        for typed, meant in (("kettel", "kettle"), ("tea-pot", "teapot")):
+            assert (await why.why(reader, typed)).hint == f"did you mean `{meant}`?"
+            with pytest.raises(InputError) as refused:
+                await upgrade.plan(reader, typed, "", Access())
+            assert refused.value.hint == f"did you mean `{meant}`?"
+            with pytest.raises(InputError) as refused:
+                await uninstall.plan(reader, typed, delete_operands=False)
+            assert refused.value.hint == f"did you mean `{meant}`?"
+
+    run(scenario, *V0)
+
+
 @pytest.mark.parametrize(("duration", "minutes"), [("15m", 15), ("1h30m", 90), ("2h", 120)])
 def test_a_poll_interval_is_in_minutes(duration: str, minutes: int) -> None:
     assert install.poll_minutes(duration) == minutes

@@ -188,7 +188,6 @@ def test_a_broken_catalog_has_a_hint_that_fits_the_command() -> None:
     [
         (extension("secret"), "", "services is forbidden"),
         (extension("away"), "", "the catalog `away` is not served yet"),
-        (extension("", selector={"matchLabels": {"a": "b"}}), "", "no ClusterCatalog matches"),
     ],
 )
 def test_unknown_facts_about_an_upgrade_are_reported_with_the_reason(
@@ -199,20 +198,17 @@ def test_unknown_facts_about_an_upgrade_are_reported_with_the_reason(
 
         assert (found.csv, found.brings) == ("", None)
         assert found.notes[0].startswith(
-            "its contents are not known in advance, so permissions and conflicts with the cluster "
+            "the bundle is not known in advance, so its permissions and conflicts with the cluster "
             "cannot be checked: "
         )
         assert why in found.notes[0]
 
-    run(scenario, "shelf", "other")
+    run(scenario, "shelf", "other", "away")
 
 
 @pytest.mark.parametrize(
     ("there", "catalogs", "why"),
     [
-        (extension("away"), (), "the catalog `away` is not served yet"),
-        (extension(""), (), "the cluster has no ClusterCatalog"),
-        (extension("", selector={"matchLabels": {"a": "b"}}), ("shelf",), "no ClusterCatalog"),
         (extension("off"), (shelf("off", availabilityMode="Unavailable"),), "is disabled"),
         (extension("bad"), (shelf("bad", trouble="manifest unknown"),), "manifest unknown"),
         (extension(""), ("shelf", shelf("bad", trouble="no host")), "OLM v1 reads every catalog"),
@@ -228,6 +224,26 @@ def test_a_new_range_is_refused_if_no_catalog_can_be_read(
 
         found = await extension_choice.choose_for_upgrade(reader, there, "", Access())
         assert why in found.notes[0]
+
+    run(scenario, *catalogs)
+
+
+@pytest.mark.parametrize("version", ["2.x", ""])
+@pytest.mark.parametrize(
+    ("there", "catalogs", "why"),
+    [
+        (extension("away"), (), "the catalog `away` is not served yet"),
+        (extension(""), (), "the cluster has no ClusterCatalog"),
+        (extension("", selector={"matchLabels": {"a": "b"}}), ("shelf",), "no ClusterCatalog"),
+    ],
+)
+def test_an_upgrade_does_not_wait_for_a_catalog_that_does_not_exist(
+    there: dict[str, Any], catalogs: tuple[str | dict[str, Any], ...], why: str, version: str
+) -> None:
+    async def scenario(reader: ClusterObjects) -> None:
+        with pytest.raises(InputError) as refused:
+            await extension_choice.choose_for_upgrade(reader, there, version, Access())
+        assert why in refused.value.message
 
     run(scenario, *catalogs)
 
@@ -260,11 +276,44 @@ def test_disabled_catalogs_are_named_if_the_others_offer_nothing() -> None:
 
 def test_an_upgrade_that_the_catalog_does_not_offer_is_refused() -> None:
     async def scenario(reader: ClusterObjects) -> None:
-        for version in ("9.x", "<1.0.0", "3.0.0"):
-            with pytest.raises(InputError, match="and upgrades from") as refused:
+        paths = "run `olmkit catalog path clustercatalog:shelf cache --from 1.0.0 --olm v1`"
+        for version, message in (
+            ("9.x", "has no version that fits `9.x` and upgrades from `cache.v1.0.0`"),
+            ("3.0.0", "no upgrade leads from the installed `cache.v1.0.0` to `cache.v3.0.0`"),
+        ):
+            with pytest.raises(InputError) as refused:
                 await extension_choice.choose_for_upgrade(reader, extension(), version, Access())
-            listing = "olmkit catalog list bundles clustercatalog:shelf cache"
-            assert refused.value.hint == f"run `{listing}` to see all versions"
+            assert message in refused.value.message
+            assert refused.value.hint == f"{paths} to see the available upgrades"
+
+    run(scenario)
+
+
+def test_a_downgrade_is_refused_with_the_field_that_allows_it() -> None:
+    newer = extension(installed="2.5.0")
+    free = extension(installed="2.5.0", upgradeConstraintPolicy="SelfCertified")
+
+    async def scenario(reader: ClusterObjects) -> None:
+        with pytest.raises(InputError) as refused:
+            await extension_choice.choose_for_upgrade(reader, newer, "1.0.0", Access())
+        older = "`cache.v1.0.0` is older than the installed `cache.v2.5.0`"
+        assert refused.value.message == f"{older}, and OLM v1 does not downgrade"
+        assert "`SelfCertified`" in refused.value.hint
+        found = await extension_choice.choose_for_upgrade(reader, free, "1.0.0", Access())
+        assert found.notes == (f"this is a downgrade: {older}",)
+
+    run(scenario)
+
+
+def test_a_channel_without_the_version_or_without_an_upgrade_is_named() -> None:
+    async def scenario(reader: ClusterObjects) -> None:
+        chain = extension(installed="2.5.0", channels=["chain"])
+        with pytest.raises(InputError, match="in channel `chain` that fits"):
+            await extension_choice.choose_for_upgrade(reader, chain, "2.5.0", Access())
+        nope = extension(channels=["nope"])
+        with pytest.raises(extension_choice.ChannelMissingError) as refused:
+            await extension_choice.choose_for_upgrade(reader, nope, "", Access())
+        assert refused.value.hint.startswith("the package has `")
 
     run(scenario)
 

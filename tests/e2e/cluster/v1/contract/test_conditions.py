@@ -21,7 +21,7 @@ def test_errors_of_accounts_have_their_causes(on_either_side: OnStage, toy: Any)
     async def scenario(stage: Any) -> None:
         await stage.serve(toy(version="1.0.0"))
         before = await stage.written()
-        with pytest.raises(InputError, match="with the rights of a service account"):
+        with pytest.raises(InputError, match="with the permissions of a service account"):
             await stage.install(service_account="")
         with pytest.raises(InputError, match="`installer` does not exist in namespace"):
             await stage.install()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from olmkit.base.diagnostics import InputError, RemoteError
+from olmkit.base.diagnostics import InputError, OlmkitError, RemoteError
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.objects import ClusterObjects
@@ -75,10 +77,10 @@ def test_a_cluster_catalog_is_ready_when_it_is_served(monkeypatch: pytest.Monkey
         gvk=gvk, plural="clustercatalogs", namespaced=False, subresources=frozenset({"status"})
     )
 
-    async def absent(*_: Any) -> str:
+    async def absent(*_: Any) -> bool:
         raise RegistryError("manifest unknown", status=404)
 
-    monkeypatch.setattr(cluster_bundle, "folder_to_extract", absent)
+    monkeypatch.setattr(cluster_bundle, "is_catalog", absent)
     with pytest.raises(RegistryError):
         asyncio.run(deploy.require_images(made, Access()))
 
@@ -87,8 +89,14 @@ def test_a_cluster_catalog_is_ready_when_it_is_served(monkeypatch: pytest.Monkey
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:
             reader = ClusterObjects(http)
             told: list[str] = []
-            found = await deploy.apply(reader, made, report=told.append, timeouts=QUICK)
-            assert (found.is_ready, found.cause) == (False, "catalog-not-ready")
+            new: list[Any] = []
+            for expected in (list(made), []):  # only a new one is created
+                new.clear()
+                found = await deploy.apply(
+                    reader, made, report=told.append, timeouts=QUICK, created=new
+                )
+                assert (found.is_ready, found.cause) == (False, "catalog-not-ready")
+                assert new == expected
             assert told[0] == "applied ClusterCatalog shelf"
 
             there = server.get("clustercatalogs", "shelf", "") or {}
@@ -96,6 +104,90 @@ def test_a_cluster_catalog_is_ready_when_it_is_served(monkeypatch: pytest.Monkey
             server.put("clustercatalogs", there | {"status": serving})
             found = await deploy.apply(reader, made, report=told.append, timeouts=QUICK)
             assert (found.is_ready, found.message) == (True, "the catalog `shelf` is served")
+
+    asyncio.run(scenario())
+
+
+def test_a_directory_and_an_image_without_a_catalog_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = "shelf"
+    (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path)
+    for made in (
+        (catalog_deployment.cluster_catalog("shelf", folder),),
+        catalog_deployment.served_objects(replace(WANTED, image=folder)),
+    ):
+        with pytest.raises(InputError, match="is a path on this machine") as raised:
+            asyncio.run(deploy.require_images(made, Access()))
+        assert f"`olmkit catalog build {folder} -t IMAGE --push`" in raised.value.hint
+
+    answers: list[bool | OlmkitError] = [False, True, RemoteError("denied")]
+
+    async def is_catalog(*_: Any) -> bool:
+        answer = answers.pop(0)
+        if isinstance(answer, OlmkitError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(cluster_bundle, "is_catalog", is_catalog)
+    made = (catalog_deployment.cluster_catalog("shelf", "quay.io/example/bundle:v1"),)
+    with pytest.raises(InputError, match="is not a catalog: it has no label"):
+        asyncio.run(deploy.require_images(made, Access()))
+    asyncio.run(deploy.require_images(made, Access()))
+    asyncio.run(deploy.require_images(made, Access()))
+
+
+def test_extensions_that_also_read_a_new_catalog_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = (catalog_deployment.cluster_catalog("shelf", "quay.io/example/catalog:v1"),)
+    group = "olm.operatorframework.io"
+    resources = [
+        Resource(
+            gvk=GVK(group=group, version="v1", kind=kind),
+            plural=f"{kind.lower()}s",
+            namespaced=False,
+            subresources=frozenset({"status"}),
+        )
+        for kind in ("ClusterCatalog", "ClusterExtension")
+    ]
+
+    def extension(name: str, **asked: Any) -> dict[str, Any]:
+        return {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterExtension",
+            "metadata": {"name": name},
+            "spec": {"source": {"catalog": {"packageName": name, **asked}}},
+        }
+
+    content: list[SimpleNamespace] = [
+        SimpleNamespace(catalog=SimpleNamespace(packages={"cache": 1, "queue": 1}))
+    ]
+
+    async def read_catalog(*_: Any) -> SimpleNamespace:
+        if not content:
+            raise RemoteError("denied")
+        return content[0]
+
+    monkeypatch.setattr(cluster_bundle, "read_catalog", read_catalog)
+
+    async def scenario() -> None:
+        server = ApiServer.of(resources)
+        async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:
+            reader = ClusterObjects(http)
+            server.put("clusterextensions", extension("cache"))
+            server.put("clusterextensions", extension("other"))
+            narrow = {"matchLabels": {f"{group}/metadata.name": "old"}}
+            server.put("clusterextensions", extension("queue", selector=narrow))
+            (note,) = await deploy.notes(reader, made, Access())
+            assert note.startswith("the ClusterExtension `cache` has no selector that excludes")
+            content.clear()
+            found = await deploy.notes(reader, made, Access())
+            assert len(found) == 2
+            assert "`cache` reads the new catalog, too, and stops while it is not" in found[0]
+            server.put("clustercatalogs", made[0])
+            assert await deploy.notes(reader, made, Access()) == ()
 
     asyncio.run(scenario())
 
