@@ -72,6 +72,8 @@ def status(app: App, *, target: Target) -> None:
                 for part in found.parts
             ],
             "subscriptions": found.subscriptions,
+            "clusterExtensions": found.extensions,
+            "clusterCatalogs": found.catalogs,
         },
         text=lambda: _text(found),
     )
@@ -165,7 +167,15 @@ def uninstall(
 def _text(found: job.OlmStatus) -> str:
     if not found.generations:
         return "OLM is not installed"
-    lines = [f"OLM {' and '.join(found.generations)}, {found.subscriptions} Subscriptions"]
+    numbers = (
+        ("Subscription", found.subscriptions),
+        ("ClusterExtension", found.extensions),
+        ("ClusterCatalog", found.catalogs),
+    )
+    counted = [
+        f"{number} {kind}{'s' * (number != 1)}" for kind, number in numbers if number is not None
+    ]
+    lines = [", ".join((f"OLM {' and '.join(found.generations)}", *counted))]
     lines += [
         f"  {part.namespace}/{part.name}  {part.image}  {part.finding or 'available'}"
         for part in found.parts

@@ -13,7 +13,7 @@ from pathlib import Path
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges import disk
-from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.cluster.objects import ClusterObjects, Kind
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import deploy, read, wait, write
@@ -22,7 +22,8 @@ from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm import kinds
+from olmkit.olm import cluster_state, kinds
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import csvs
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
 from olmkit.olm.explain.workloads import pods
@@ -59,12 +60,15 @@ class OlmDeployment:
 class OlmStatus:
     """The generations of OLM that the API serves, and their Deployments.
 
-    OLM may also run as processes outside the cluster: then there are no Deployments.
+    OLM may also run as processes outside the cluster: then there are no Deployments. A number is
+    None if the API server does not serve the kind, or if the user may not list it.
     """
 
     generations: tuple[str, ...]
     parts: tuple[OlmDeployment, ...]
-    subscriptions: int
+    subscriptions: int | None
+    extensions: int | None = None
+    catalogs: int | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -81,7 +85,7 @@ async def status(reader: ClusterObjects) -> OlmStatus:
     found = [one for one in await reader.list(kinds.DEPLOYMENT) if objects.name(one) in _PROGRAMS]
     parts = []
     for deployment in found:
-        seen = await read.snapshot(reader, objects.namespace(deployment))
+        seen = await _around(reader, deployment)
         finding = pods.explain_deployment(seen, objects.name(deployment))
         containers = sequence(objects.pod_spec(deployment).get("containers"))
         parts.append(
@@ -93,8 +97,35 @@ async def status(reader: ClusterObjects) -> OlmStatus:
                 finding=finding.message if finding else "",
             )
         )
-    subscriptions = await reader.list(kinds.SUBSCRIPTION)
-    return OlmStatus(generations=tuple(known), parts=tuple(parts), subscriptions=len(subscriptions))
+    return OlmStatus(
+        generations=tuple(known),
+        parts=tuple(parts),
+        subscriptions=await _count(reader, kinds.SUBSCRIPTION),
+        extensions=await _count(reader, v1.CLUSTER_EXTENSION),
+        catalogs=await _count(reader, v1.CLUSTER_CATALOG),
+    )
+
+
+async def _count(reader: ClusterObjects, kind: Kind) -> int | None:
+    if not await reader.knows(kind):
+        return None
+    found = await read.or_default(reader.list(kind), None)
+    return None if found is None else len(found)
+
+
+async def _around(reader: ClusterObjects, deployment: Manifest) -> ClusterState:
+    """Return a Deployment with the pods and events of its namespace, as far as they are listed."""
+    place = objects.namespace(deployment)
+    deployment = {"apiVersion": kinds.DEPLOYMENT[0], "kind": kinds.DEPLOYMENT[1], **deployment}
+    found = await read.or_default(reader.list(("v1", "Pod"), place), ())
+    events = await read.or_default(reader.list(("v1", "Event"), place), ())
+    made = ClusterState(
+        namespace=place,
+        deployments=(deployment,),
+        pods=found,
+        events=tuple(sorted(events, key=cluster_state.event_time)),
+    )
+    return await read.with_logs(reader, made)
 
 
 async def manifests(names: Sequence[str], release: str, access: Access) -> tuple[Manifest, ...]:

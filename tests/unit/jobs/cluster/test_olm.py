@@ -180,6 +180,32 @@ def test_a_cluster_without_olm_is_reported() -> None:
     run(scenario, *BARE)
 
 
+def test_the_state_of_olm_counts_what_the_user_may_list() -> None:
+    group = "olm.operatorframework.io"
+    v1 = [
+        resource(group, "v1", kind, f"{kind.lower()}s", spaced=False)
+        for kind in ("ClusterExtension", "ClusterCatalog")
+    ]
+
+    async def scenario(reader: ClusterObjects, server: ApiServer) -> None:
+        server.put("clustercatalogs", {
+            "apiVersion": f"{group}/v1", "kind": "ClusterCatalog", "metadata": {"name": "shelf"},
+        })  # fmt: skip
+        server.put("deployments", {
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "catalogd-controller-manager", "namespace": "olmv1-system"},
+        })  # fmt: skip
+        found = await olm.status(reader)
+        assert (found.generations, found.subscriptions) == (("v0", "v1"), 0)
+        assert (found.extensions, found.catalogs) == (0, 1)
+        server.denies = lambda access: access.resource == "subscriptions"
+        found = await olm.status(reader)
+        assert [part.generation for part in found.parts] == ["v1"]
+        assert (found.subscriptions, found.catalogs) == (None, 1)
+
+    run(scenario, *BARE, *OLM, *v1)
+
+
 def test_olm_is_installed_inspected_and_removed(file: str) -> None:
     async def scenario(reader: ClusterObjects, server: ApiServer) -> None:
         server.collects_garbage = True
