@@ -48,6 +48,11 @@ class Record:
         return mapping(self.csv.get("spec"))
 
     @property
+    def is_described(self) -> bool:
+        """Return whether the catalog has the CSV or its metadata, with the install modes."""
+        return self.has_manifests or bool(self.spec.keys() - {"version"})
+
+    @property
     def annotations(self) -> Mapping[str, str]:
         return objects.annotations_of(self.csv)
 

@@ -105,6 +105,7 @@ class _InstallInput:
     refusal: tuple[str, ...]
     account: str
     has_manifests: bool
+    is_described: bool
 
 
 def build_instructions(
@@ -137,6 +138,7 @@ def build_instructions(
         refusal=refusal,
         account=json.dumps(account),
         has_manifests=record.has_manifests,
+        is_described=record.is_described,
     )
     templates = _templates(wanted)
     generations = {one.olm for one in templates}
@@ -193,7 +195,12 @@ def _picker(name: str, title: str, choices: Iterable[tuple[str, str]]) -> Picker
 def _notes(install_input: _InstallInput, note: str) -> Iterator[str]:
     if note:
         yield note
-    if not install_input.modes:
+    if not install_input.is_described:
+        yield (
+            "The catalog does not state the install modes of this version, so there are no "
+            "instructions for OLM v0, and it is not known whether OLM v1 installs it."
+        )
+    elif not install_input.modes:
         yield "This version states no supported install mode: OLM v0 cannot install it."
     elif len(install_input.modes) > 1 and "AllNamespaces" in install_input.modes:
         yield (
@@ -322,10 +329,11 @@ def _removal(install_input: _InstallInput, place: str) -> str:
 def refusal_of_v1(record: Record) -> tuple[str, ...]:
     """Return why OLM v1 does not install the bundle, according to the catalog."""
     found = []
-    try:
-        support.check(preview.preview_csv(record.csv, record.manifests))
-    except InputError as error:
-        found.append(_sentence(error.message))
+    if record.is_described:
+        try:
+            support.check(preview.preview_csv(record.csv, record.manifests))
+        except InputError as error:
+            found.append(_sentence(error.message))
     present = [one for one in _V1_REFUSING if one in record.bundle.properties.order]
     if present and not any("dependenc" in one for one in found):
         found.append("It requires other operators, and OLM v1 does not resolve dependencies.")

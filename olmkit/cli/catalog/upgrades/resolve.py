@@ -81,7 +81,8 @@ def resolve(
 ) -> None:
     """Show what OLM would install, with dependencies and reasons.
 
-    The exit code is 1 if OLM cannot install anything. Installed packages have a Subscription to
+    The exit code is 1 if OLM cannot install anything, also if OLM v1 chooses a bundle that it does
+    not install. Installed packages have a Subscription to
     their default channel, unless one is requested with another channel.
     """
     from olmkit.catalog.cluster_version import ClusterVersion
@@ -170,12 +171,18 @@ def _show_v1(
             f"`{limit.bundle}` is not for that cluster, since {limit.reason}; OLM v1 does not read "
             "that, and installs it"
         )
+    refusals = job.refusals_of_v1(found.bundle)
+    for reason in refusals:
+        app.terminal.note(
+            f"OLM v1 chooses `{found.bundle.name}`, and does not install it. {reason}"
+        )
     app.emit(
         {
             "bundle": found.bundle.name,
             "package": found.bundle.package,
             "catalog": found.catalog,
             "deprecated": is_deprecated,
+            "refusals": list(refusals),
             "clusterLimits": [
                 {"bundle": one.bundle, "reason": one.reason, "stopsInstall": False}
                 for one in limits
@@ -183,6 +190,8 @@ def _show_v1(
         },
         text=f"{found.bundle.name}   catalog {found.catalog}" + ", deprecated" * is_deprecated,
     )
+    if refusals:
+        app.exit(Exit.NO)
 
 
 def _lines(found: Resolution) -> Iterator[str]:

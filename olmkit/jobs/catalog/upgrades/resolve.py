@@ -16,7 +16,7 @@ from olmkit.catalog.blobs import properties
 from olmkit.catalog.cluster_version import ClusterVersion, Limit
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import UpgradeQuery
-from olmkit.catalog.model import Catalog, Package
+from olmkit.catalog.model import Bundle, Catalog, Package
 from olmkit.catalog.selection import Selection
 from olmkit.olm import kinds
 from olmkit.olm.resolver import catalog_entries
@@ -98,6 +98,14 @@ class ExtensionSettings:
 
     priorities: Mapping[str, int] = field(default_factory=dict)
     is_free: bool = False
+
+
+def refusals_of_v1(bundle: Bundle) -> tuple[str, ...]:
+    """Return sentences: why OLM v1 does not install a bundle, as far as the catalog states it."""
+    from olmkit.hub import records  # OLM v0 does not need these modules
+    from olmkit.hub.package import installs
+
+    return installs.refusal_of_v1(records.read_record(bundle))
 
 
 def resolve_v1(
