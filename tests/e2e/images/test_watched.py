@@ -64,13 +64,13 @@ def _kubeconfig(plane: ControlPlane) -> str:
     return json.dumps(value)
 
 
-async def _create(plane: ControlPlane, config: Path) -> None:
-    """Replace the CRD of another test by a new one, and create its sample."""
+async def _create(plane: ControlPlane, config: Path, name: str) -> None:
+    """Replace the CRD of another test by a new one, and create its sample with another name."""
     async with client_for(plane) as client:
         crd = load_manifest(config / "crd/bases/cache.example.com_memcacheds.yaml")
         await client.apply(crd)
         sample = dict(load_manifest(config / "samples/cache_v1alpha1_memcached.yaml"))
-        sample["metadata"] = {**sample["metadata"], "namespace": NAMESPACE}
+        sample["metadata"] = {**sample["metadata"], "namespace": NAMESPACE, "name": name}
         async with asyncio.timeout(60):
             while True:
                 try:
@@ -81,9 +81,9 @@ async def _create(plane: ControlPlane, config: Path) -> None:
                     return
 
 
-async def _conditions(plane: ControlPlane) -> list[dict[str, Any]]:
+async def _conditions(plane: ControlPlane, name: str) -> list[dict[str, Any]]:
     async with client_for(plane) as client:
-        found = await client.get(KIND, Request("memcached-sample", NAMESPACE))
+        found = await client.get(KIND, Request(name, NAMESPACE))
     return found["status"]["conditions"] if found else []
 
 
@@ -109,7 +109,7 @@ def test_the_entry_point_works_in_the_image(
     )
     root, config = _root(layout, tmp_path / "root")
     assert config["User"] == USER
-    asyncio.run(_create(apiserver, folder / "config"))
+    asyncio.run(_create(apiserver, folder / "config", language))
     (root / "tmp").chmod(0o1777)
     (root / "tmp/kubeconfig").write_text(_kubeconfig(apiserver))
     (root / "tmp/kubeconfig").chmod(0o644)
@@ -127,6 +127,6 @@ def test_the_entry_point_works_in_the_image(
         timeout=240,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    conditions = asyncio.run(_conditions(apiserver))
+    conditions = asyncio.run(_conditions(apiserver, language))
     wanted = {"helm": "Deployed", "ansible": "Successful"}[language]
     assert [one["status"] for one in conditions if one["type"] == wanted] == ["True"]
