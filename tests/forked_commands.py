@@ -10,6 +10,7 @@ that is started by a shell.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -18,6 +19,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +82,8 @@ def serve() -> None:
     """Run a child for each request, and write its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _import_all()
+    gc.collect()
+    gc.freeze()  # a collection in a child would copy all pages
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
@@ -114,7 +119,23 @@ def _become_command(
         for number, mode in enumerate(("r", "w", "w"))
     )
     sys.argv = ["olmkit", *words]
-    main.main(words)
+    code: str | int | None = 0
+    try:
+        main.main(words)
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    if isinstance(code, str):
+        sys.stderr.write(f"{code}\n")
+        code = 1
+    # What Python does at its end, but for the end of each module, which would copy all pages.
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+    atexit._run_exitfuncs()  # noqa: SLF001
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
 
 
 if __name__ == "__main__":

@@ -24,12 +24,15 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import Scheduling
 
 from olmkit.base.diagnostics import InputError
 from olmkit.jobs.project import generate, overlay
 from olmkit.jobs.project.generate import GenerateOptions, Target
 from olmkit.testing.control_plane import Programs
 from tests.cluster_reader import ClusterReader, NotHandledError
+from tests.e2e.scheduling import ClusterScheduling
 
 PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
 
@@ -63,6 +66,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if missing := [path.name for path in ranks if not path.is_file()]:
         raise pytest.UsageError(f"LONG_FILES names files that are not there: {missing}")
     items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    if config.getvalue("dist") != "loadfile":
+        return None
+    return ClusterScheduling(config, log)
 
 
 class RunOnce(Protocol):
