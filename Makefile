@@ -16,7 +16,10 @@ ONE_PYTHON := $(wildcard tests/unit/ci $(addprefix tests/unit/test_,$(addsuffix 
   kinds_of_others_page language marks move_pages operator_scaffold pages_walked pictures \
   reference_pages release samples_compared shipped system_packages watched_tutorials \
   your_own_operator)) tests/conformance/bundle_validate tests/conformance/resolution \
-  tests/conformance/semver)
+  tests/conformance/semver tests/golden/test_broken.py tests/unit/hub/test_shared_catalogs.py \
+  tests/unit/rules/test_message_lengths.py)
+ONE_PYTHON_TESTS := \
+  tests/unit/hub/builds/test_on_request.py::test_pages_of_shared_catalogs_are_found
 
 .PHONY: help demo environment test test-program test-again check fix golden shipped e2e e2e-again cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
 .DEFAULT_GOAL := help
@@ -38,7 +41,8 @@ test: $(STAMP) ## run the tests
 
 test-program: $(STAMP) ## of these tests, those that can fail on one Python alone
 	@sh scripts/system-packages $(if $(CI),,--optional)
-	$(PYTEST) -n $(WORKERS) -q $(addprefix --ignore=,$(ONE_PYTHON))
+	$(PYTEST) -n $(WORKERS) -q $(addprefix --ignore=,$(ONE_PYTHON)) \
+	  $(addprefix --deselect=,$(ONE_PYTHON_TESTS))
 
 test-again: $(STAMP) ## the tests that failed last time, one after the other
 	$(PYTEST) -q -n 0 --last-failed --last-failed-no-failures none
