@@ -75,7 +75,8 @@ if TYPE_CHECKING:
 @click.option(
     "--channel",
     default="",
-    help="Channel, instead of the default channel of the package, or of all channels (OLM v1).",
+    help="Channel, instead of the default channel of the package, or of all channels (OLM v1); "
+    "with OLM v1 also several, separated by commas.",
 )
 @click.option(
     "--version",

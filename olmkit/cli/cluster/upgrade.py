@@ -42,7 +42,11 @@ if TYPE_CHECKING:
 @click.option(
     "--to", default="", metavar="VERSION", help="Version to upgrade to; a range with OLM v1."
 )
-@click.option("--channel", default="", help="Change to this channel first.")
+@click.option(
+    "--channel",
+    default="",
+    help="Change to this channel first; with OLM v1 also several, separated by commas.",
+)
 @click.option(
     "--bundle",
     default="",

@@ -38,6 +38,8 @@ _LONGEST_POLL = 1 << 31  # minutes; the field is an integer of 32 bits
 class ExtensionOptions:
     """The user's options; `catalog` is an image or the name of a ClusterCatalog.
 
+    `channel` can be a list with commas.
+
     `create_service_account`: create it with the permissions that the bundle needs; its default name
     is derived from the package.
     """
@@ -96,7 +98,7 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
         package=options.package,
         namespace=options.namespace,
         version=options.version,
-        channels=(options.channel,) if options.channel else (),
+        channels=v1.split_channels(options.channel),
         catalog=name,
         catalog_image=image,
         catalog_priority=cluster_catalogs.lowest_priority(

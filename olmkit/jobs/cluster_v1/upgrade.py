@@ -5,7 +5,7 @@ If the catalogs offer nothing newer, the job waits until catalogd serves their c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -110,7 +110,7 @@ async def plan(
     channel: str = "",
     extends_account: bool = False,
 ) -> ExtensionUpgrade:
-    """Plan an upgrade to a version range and a channel; the current ones stay if they are empty.
+    """Plan an upgrade to a version range and channels; the current ones stay if they are empty.
 
     Nothing is written. `name` is that of the ClusterExtension or of its package. `extends_account`:
     grant missing permissions to a service account that olmkit created. Raises `InputError` if the
@@ -191,9 +191,14 @@ def _range_note(present: str, version: str) -> Iterator[str]:
 def _channel_note(asked: Mapping[str, Any], channel: str) -> Iterator[str]:
     """Return a note about the change of the channels."""
     present = [text(one) for one in objects.sequence(asked.get("channels"))]
-    if channel and present != [channel]:
-        before = f" from {', '.join(f'`{one}`' for one in present)}" if present else ""
-        yield f"the channel changes{before} to `{channel}`"
+    following = v1.split_channels(channel)
+    if following and present != [*following]:
+        before = f" from {_listed(present)}" if present else ""
+        yield f"the channel changes{before} to {_listed(following)}"
+
+
+def _listed(channels: Iterable[str]) -> str:
+    return ", ".join(f"`{one}`" for one in channels)
 
 
 async def carry_out(
@@ -215,6 +220,6 @@ async def carry_out(
 def _request_patch(version: str, channel: str) -> Manifest:
     """Return the patch of a ClusterExtension; empty if nothing changes."""
     changed: Manifest = {"version": version} if version else {}
-    if channel:
-        changed["channels"] = [channel]
+    if v1.split_channels(channel):
+        changed["channels"] = list(v1.split_channels(channel))
     return {"spec": {"source": {"catalog": changed}}} if changed else {}

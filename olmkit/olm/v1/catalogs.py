@@ -58,6 +58,11 @@ def image(catalog: Manifest) -> str:
     return text(_image(catalog).get("ref"))
 
 
+def poll_minutes(catalog: Manifest) -> int:
+    """Return how often catalogd looks for a new image of the tag; 0 for never."""
+    return kinds.number(_image(catalog).get("pollIntervalMinutes"))
+
+
 def explain_outdated_image(catalog: Manifest, digest: str) -> Diagnosis | None:
     """Explain why a ClusterCatalog does not serve `digest`, its current image.
 
@@ -85,7 +90,7 @@ def explain_outdated_image(catalog: Manifest, digest: str) -> Diagnosis | None:
             origin=FaultOrigin.WORLD,
         )
     generation = kinds.number(objects.metadata(catalog).get("generation"))
-    minutes = kinds.number(_image(catalog).get("pollIntervalMinutes"))
+    minutes = poll_minutes(catalog)
     if kinds.number(progressing.get("observedGeneration")) < generation:
         return Diagnosis(
             cause="catalog-outdated",

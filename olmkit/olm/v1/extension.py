@@ -95,6 +95,11 @@ def request_of(extension: Manifest) -> Mapping[str, Any]:
     return mapping(mapping(kinds.spec(extension).get("source")).get("catalog"))
 
 
+def split_channels(channels: str) -> tuple[str, ...]:
+    """Return the channels in a list with commas; the name of a channel cannot have a comma."""
+    return tuple(dict.fromkeys(filter(None, map(str.strip, channels.split(",")))))
+
+
 def catalog_name(requested: Mapping[str, Any]) -> str:
     """Return the only ClusterCatalog that may be used; empty if the selector names none."""
     labels = mapping(mapping(requested.get("selector")).get("matchLabels"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,10 +82,18 @@ def _refuse_directory(image: str) -> None:
 async def notes(
     reader: ClusterObjects, manifests: tuple[Manifest, ...], access: Access
 ) -> tuple[str, ...]:
-    """Return a note for each ClusterExtension that will also read a new ClusterCatalog."""
+    """Return what changes for others: the ClusterExtensions that will read a new ClusterCatalog.
+
+    For an existing one, return the settings that it loses because no option keeps them.
+    """
     found: list[str] = []
     for catalog in manifests:
-        if objects.kind(catalog) != "ClusterCatalog" or await reader.current(catalog) is not None:
+        if objects.kind(catalog) != "ClusterCatalog":
+            continue
+        existing = await reader.current(catalog)
+        if existing is not None:
+            if install_objects.is_ours(existing):
+                found += _lost_settings(existing, await reader.apply(catalog, dry_run=True))
             continue
         image = cluster_catalogs.image(catalog)
         packages = frozenset[str]()
@@ -94,6 +103,18 @@ async def notes(
                 packages = frozenset(read.catalog.packages)
         found += await affected.notes(reader, catalog, packages)
     return tuple(found)
+
+
+def _lost_settings(before: Manifest, after: Manifest) -> Iterator[str]:
+    name = objects.name(before)
+    old, new = cluster_catalogs.priority(before), cluster_catalogs.priority(after)
+    if old != new:
+        keeping = f"; `--priority {old}` keeps it" if not new else ""
+        yield f"the priority of the ClusterCatalog `{name}` changes from {old} to {new}{keeping}"
+    minutes = cluster_catalogs.poll_minutes(before)
+    if minutes and not cluster_catalogs.poll_minutes(after):
+        keeping = "" if "@" in cluster_catalogs.image(after) else f"; `--poll {minutes}` keeps that"
+        yield f"catalogd no longer looks for new images of the ClusterCatalog `{name}`{keeping}"
 
 
 async def changes(reader: ClusterObjects, manifests: tuple[Manifest, ...]) -> tuple[str, ...]:

@@ -157,7 +157,8 @@ def test_an_upgrade_to_another_channel(
     done = run_olmkit.try_("upgrade", name, *V1, "--channel", "fast")
     assert f"`{name}.v2.0.0` is offered, and the requested range excludes it" in done.err
     assert channels() == ["fast"]
-    said = run_olmkit("upgrade", name, *V1, "--channel", "fast", "--to", "2.0.0")
+    said = run_olmkit("upgrade", name, *V1, "--channel", "stable,fast", "--to", "2.0.0")
+    assert channels() == ["stable", "fast"]
     assert f"`{name}.v2.0.0` is installed and healthy" in said
     assert f"{name}.v2.0.0" in run_olmkit("status", name)
     run_olmkit("uninstall", name, *V1, "--yes")

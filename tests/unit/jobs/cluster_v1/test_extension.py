@@ -446,6 +446,10 @@ def test_an_upgrade_changes_the_channel_and_keeps_the_range() -> None:
 
         made = await upgrade.plan(reader, "cache", "", Access(), channel="slow")
         assert made.offer.notes[0] == "the channel changes from `fast` to `slow`"
+        made = await upgrade.plan(reader, "cache", "", Access(), channel="fast,slow")
+        assert made.offer.notes[0] == "the channel changes from `fast` to `fast`, `slow`"
+        catalog = made.desired["spec"]["source"]["catalog"]
+        assert catalog["channels"] == ["fast", "slow"]
 
     run(scenario)
 

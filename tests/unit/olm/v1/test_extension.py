@@ -51,3 +51,9 @@ def test_the_crd_shows_whether_a_service_account_is_required(required: bool) -> 
     schema = {"openAPIV3Schema": {"properties": {"spec": spec}}}
 
     assert v1.requires_service_account({"spec": {"versions": [{"schema": schema}]}}) is required
+
+
+def test_channels_are_separated_by_commas() -> None:
+    assert v1.split_channels("") == ()
+    assert v1.split_channels("stable") == ("stable",)
+    assert v1.split_channels("stable, fast,,stable") == ("stable", "fast")

@@ -186,8 +186,17 @@ def test_extensions_that_also_read_a_new_catalog_are_named(
             found = await deploy.notes(reader, made, Access())
             assert len(found) == 2
             assert "`cache` reads the new catalog, too, and stops while it is not" in found[0]
-            server.put("clustercatalogs", made[0])
+            await reader.apply(made[0])
             assert await deploy.notes(reader, made, Access()) == ()
+
+            kept = catalog_deployment.cluster_catalog(
+                "shelf", "quay.io/example/catalog:v1", priority=5, poll_minutes=10
+            )
+            await reader.apply(kept)
+            assert await deploy.notes(reader, (kept,), Access()) == ()
+            rank, poll = await deploy.notes(reader, made, Access())
+            assert rank.endswith("`shelf` changes from 5 to 0; `--priority 5` keeps it")
+            assert poll.endswith("new images of the ClusterCatalog `shelf`; `--poll 10` keeps that")
 
     asyncio.run(scenario())
 
