@@ -167,11 +167,17 @@ def _source(one: Manifest) -> CatalogRow:
     )
 
 
+def _catalog_state(catalog: Manifest) -> str:
+    if cluster_catalogs.explain_catalog(catalog) is not None:
+        return "not served"
+    return "SERVING" if cluster_catalogs.explain_change(catalog) is None else "outdated"
+
+
 def _cluster_catalog(one: Manifest) -> CatalogRow:
     image = mapping(mapping(kinds.spec(one).get("source")).get("image"))
     return CatalogRow(
         namespace="",
         name=objects.name(one),
         source=text(image.get("ref")),
-        state="SERVING" if cluster_catalogs.explain_catalog(one) is None else "not served",
+        state=_catalog_state(one),
     )

@@ -53,6 +53,39 @@ def explain_catalog(catalog: Manifest) -> Diagnosis | None:
     )
 
 
+def explain_change(catalog: Manifest) -> Diagnosis | None:
+    """Explain why catalogd does not serve the current spec of a ClusterCatalog; None if it does.
+
+    It serves the previous content until it has read the new image.
+    """
+    found = explain_catalog(catalog)
+    progressing = kinds.any_condition(catalog, "Progressing")
+    if found is not None or not progressing:
+        return found
+    name, reason = objects.name(catalog), text(progressing.get("reason"))
+    links = (explanation.link(catalog, reason or "new"),)
+    generation = kinds.number(objects.metadata(catalog).get("generation"))
+    if kinds.number(progressing.get("observedGeneration")) < generation:
+        return Diagnosis(
+            cause="catalog-outdated",
+            message=f"catalogd has not yet read the change of the catalog `{name}`",
+            links=links,
+            readiness=Readiness.WAITING,
+        )
+    if reason not in _TRIED:
+        return None
+    said = explanation.first_line(text(progressing.get("message")))
+    return Diagnosis(
+        cause="catalog-outdated",
+        message=f"the catalog `{name}` still serves its previous content, because catalogd cannot "
+        f"read `{image(catalog)}`: {said}",
+        hint=_hint(name, image(catalog), said),
+        links=links,
+        readiness=_TRIED[reason],
+        origin=FaultOrigin.WORLD,
+    )
+
+
 def image(catalog: Manifest) -> str:
     """Return the image reference of the catalog."""
     return text(_image(catalog).get("ref"))

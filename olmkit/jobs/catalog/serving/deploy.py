@@ -155,7 +155,7 @@ async def apply(
     report(f"applied {explanation.subject(catalog)}")
 
     async def observe() -> Diagnosis | None:
-        return cluster_catalogs.explain_catalog(await reader.current(catalog) or catalog)
+        return cluster_catalogs.explain_change(await reader.current(catalog) or catalog)
 
     return await cluster_wait.wait_until_healthy(
         observe,

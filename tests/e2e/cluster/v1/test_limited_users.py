@@ -235,6 +235,13 @@ def test_commands_work_in_a_cluster_with_only_olm_v1(
         what="the toy is installed",
     )
 
+    run_olmkit.tell("catalogd serves the previous content while it cannot read the new image")
+    broken = shop.publish([{"schema": 5}], "broken")
+    done = run_olmkit.try_("catalog", "deploy", broken, "--name", name, *V1, "--timeout", "8s",
+                       code=3)  # fmt: skip
+    assert f"the catalog `{name}` still serves its previous content" in done.out
+    assert "outdated" in run_olmkit("status")
+
     run_olmkit.tell("catalogd does not run, and then not the controller either")
     for controller in ("catalogd-controller-manager", "operator-controller-controller-manager"):
         cluster.kubectl("scale", "deployment", controller, "-n", "olmv1-system", "--replicas=0")

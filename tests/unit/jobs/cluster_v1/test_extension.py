@@ -396,6 +396,15 @@ def test_status_shows_extensions_in_a_cluster_without_olm_v0() -> None:
         assert (row.olm, row.package, row.installed) == ("v1", "cache", "cache.v1")
         assert row.explanation.is_ready
         assert [(one.name, one.state) for one in found.catalogs] == [("shelf", "not served")]
+        shelf = server.get("clustercatalogs", "shelf", "") or {}
+        conditions = [{"type": "Serving", "status": "True"}]
+        for reason, state in (("Succeeded", "SERVING"), ("Retrying", "outdated")):
+            last = {"type": "Progressing", "status": "True", "reason": reason}
+            seen = {"observedGeneration": shelf["metadata"].get("generation", 1)}
+            status_of = {"conditions": [*conditions, last | seen]}
+            server.put("clustercatalogs", shelf | {"status": status_of})
+            (row_of,) = (await status.status(reader)).catalogs
+            assert row_of.state == state
         assert (await status.status(reader, package="other")).operators == ()
 
     run(scenario)

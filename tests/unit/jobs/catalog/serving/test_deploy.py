@@ -180,6 +180,9 @@ def test_extensions_that_also_read_a_new_catalog_are_named(
             server.put("clusterextensions", extension("other"))
             narrow = {"matchLabels": {f"{group}/metadata.name": "old"}}
             server.put("clusterextensions", extension("queue", selector=narrow))
+            assert await deploy.notes(reader, made, Access()) == ()  # they have no catalog yet
+            old = catalog_deployment.cluster_catalog("old", "quay.io/example/catalog:v0")
+            server.put("clustercatalogs", old)
             (note,) = await deploy.notes(reader, made, Access())
             assert note.startswith("the ClusterExtension `cache` has no selector that excludes")
             content.clear()
