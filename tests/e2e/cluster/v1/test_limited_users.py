@@ -245,6 +245,8 @@ def test_commands_work_in_a_cluster_with_only_olm_v1(
     run_olmkit.tell("catalogd does not run, and then not the controller either")
     for controller in ("catalogd-controller-manager", "operator-controller-controller-manager"):
         cluster.kubectl("scale", "deployment", controller, "-n", "olmv1-system", "--replicas=0")
+    cluster.kubectl("wait", "pods", "--all", "-n", "olmv1-system", "--for=delete",
+                    "--timeout=90s")  # fmt: skip
     cluster.kubectl("delete", "clusterextension", name, "--wait=false")
     done = run_olmkit.try_("why", name, *V1, "-o", "json", code=None).json["result"]
     assert done["cause"] == "controller-not-running"
