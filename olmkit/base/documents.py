@@ -33,6 +33,7 @@ MAX_VALUES: Final = 1_500_000
 # The maximum number of documents in a file; a manifest of a whole platform has some hundreds.
 MAX_DOCUMENTS: Final = 100_000
 MAX_KEY: Final = 100_000  # characters; each message about a field has its keys
+_COLLECTIONS: Final = (dict, list)
 
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _CONTENT: Final = re.compile(rb"^[ \t]*[^#% \t\r\n]", re.MULTILINE)
@@ -408,14 +409,19 @@ def _check_keys(value: Any, size: int, path: str, data: bytes = b"", start: int 
     while nodes:
         node = nodes.pop()
         if isinstance(node, dict):
-            if any(isinstance(key, str) and len(key) > MAX_KEY for key in node):
+            try:
+                is_long = node and max(map(len, node)) > MAX_KEY
+            except TypeError:  # a key that is not text
+                is_long = any(isinstance(key, str) and len(key) > MAX_KEY for key in node)
+            if is_long:
                 at = Location(path=path, line=data.count(b"\n", 0, start) + 1, column=1)
                 raise document_error(
                     at, f"a key has more than {MAX_KEY:,} characters", "shorten it, or remove it"
                 )
-            nodes += [inner for inner in node.values() if isinstance(inner, dict | list)]
-        elif isinstance(node, list):
-            nodes += [inner for inner in node if isinstance(inner, dict | list)]
+            node = node.values()
+        elif not isinstance(node, list):
+            continue
+        nodes += [inner for inner in node if isinstance(inner, _COLLECTIONS)]
 
 
 def _read_yaml(data: bytes) -> YamlReading:

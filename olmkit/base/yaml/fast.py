@@ -53,11 +53,14 @@ _OPENERS: Final = (
 _TAG: Final = re.compile(rb"!(?:(?<=[\s\[{,:]!)|(?<=\A!))")
 _ANCHOR: Final = re.compile(rb"&(?:(?<=[\s\[{,:]&)|(?<=\A&))[0-9A-Za-z_-]")
 _EMPTY_VALUE: Final = re.compile(rb":[,\]}]")
-# Parts of numbers that the two parse differently.
+# Parts of numbers that the two parse differently. Dates and times are not numbers.
 _NUMBER_PARTS: Final = (
     re.compile(rb"_(?:(?<=[\s\[{,:+.0-9_-]_)|(?<=\A_))[0-9._+eE\s,\]}:-]"),
-    re.compile(rb":(?<=[0-9_]:)[0-9_]"),
-    re.compile(rb"0(?:(?<=[\s\[{,:\"+-]0)|(?<=\A0))[0-9oObB_]"),
+    re.compile(rb":(?<=[0-9_]:)(?<!T\d\d:)(?<!T\d\d:\d\d:)[0-9_]"),
+    re.compile(
+        rb"0(?:(?<=[\s\[{,:\"+-]0)|(?<=\A0))(?<!\d{4}-0)(?<!\d{4}-\d\d-0)"
+        rb"(?<!T\d\d:0)(?<!T\d\d:\d\d:0)[0-9oObB_]"
+    ),
 )
 # A long one takes the fast parser minutes.
 _LONG_NUMBER: Final = re.compile(rb"0[xXbBoO][0-9A-Fa-f_]{64}")
@@ -66,7 +69,7 @@ _LONGEST_NUMBER: Final = 64
 # Outside brackets, a number is the whole rest of the line after a key or a dash, or is a key.
 _IN_BLOCK: Final = (
     re.compile(rb"(?:\A|\n|[:?-] ) *[0-9A-Fa-fxXoO_.:+-]*\Z"),
-    re.compile(rb"[0-9A-Fa-fxXoO_.:+-]*(?: *(?:[\n#]|\Z)|:(?:\s|\Z))"),
+    re.compile(rb"[0-9A-Fa-fxXoO_.:+-]*(?: *(?:[\n#]|:(?:\s|\Z)|\Z))"),
 )
 _IN_FLOW: Final = (
     re.compile(rb"(?:\A|[\s\[{,\":])[0-9A-Fa-fxXoO_.:+-]*\Z"),

@@ -187,6 +187,8 @@ def paint(text: str, *styles: str, on: bool) -> str:
 
 def printable(text: str) -> str:
     """Return `text` without characters that move the cursor or change the terminal's state."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "".join(
         char if char in "\n\t" or not _moves(char) else f"\\u{ord(char):04x}" for char in text
     )

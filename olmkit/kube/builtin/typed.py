@@ -129,7 +129,7 @@ class _Reader:
     def _struct(self, value: Mapping[str, Any], kind: str, keys: tuple[Key, ...]) -> Any:
         fields = table.accepted_types()[kind]
         result: dict[str, Any] = {}
-        spelled: dict[str, str] = {}
+        spelled: dict[str, str] = {}  # names in another case than their field
         for key, item in value.items():
             field = fields.get(key)
             name = key
@@ -143,11 +143,16 @@ class _Reader:
                     continue
                 self._add(TypeMisfit.CASE, (*keys, key), kind, name)
                 field = fields[name]
-            read = self.read(item, field.type, kind, (*keys, key))
-            # Of two spellings of one field, readers keep the one that sorts last.
-            if key >= spelled.get(name, ""):
+            if type(item) is str and field.type == "s" and len(keys) < _MAX_DEPTH:
+                read = item
+            else:
+                read = self.read(item, field.type, kind, (*keys, key))
+            if name is not key or spelled:
+                # Of two spellings of one field, readers keep the one that sorts last.
+                if key < spelled.get(name, name if name in result else ""):
+                    continue
                 spelled[name] = key
-                result[name] = read
+            result[name] = read
         for name in _required_fields(kind):
             if result.get(name) is None:
                 self._add(TypeMisfit.MISSING, keys, kind, name)

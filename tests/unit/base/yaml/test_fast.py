@@ -23,6 +23,7 @@ metadata:
         {"kind": "Memcached", "spec": {"size": 010, "at": "10:30"}}
       ]
     createdAt: 2023-01-01T00:00:00Z
+    released: 2020-07-20
     text: "a ? b [c], 10:30"
 spec:
   description: Is it [good]? See 10:30 and 1_000.
@@ -38,6 +39,13 @@ def test_a_common_manifest_is_read() -> None:
     assert yaml_fast.read(PLAIN.encode()) == yaml_reader.read(PLAIN.encode()).value
 
 
+@pytest.mark.parametrize("date", ["2020-07-08", "2020-06-03T06:02:05Z", "2020-07-08T06:02:05"])
+@pytest.mark.parametrize("text", ["a: {}\n", "b: [c, d]\na: '{}'\n", "- {} # x\n", "{}: [1]\n"])
+def test_dates_are_read(date: str, text: str) -> None:
+    data = text.replace("{}", date).encode()
+    assert yaml_fast.read(data) == yaml_reader.read(data).value
+
+
 def test_windows_line_endings_are_read() -> None:
     assert yaml_fast.read(b"a: 1\r\nb: |\r\n  x\r\n") == {"a": 1, "b": "x\n"}
 
@@ -47,6 +55,8 @@ def test_windows_line_endings_are_read() -> None:
     [
         "a: 1:30\n",
         "a: 0899\n",
+        "08 : 1\n",
+        "-08  : 1\n",
         "a: 0o17\n",
         "a: _1\n",
         "a: .5_\n",
@@ -93,7 +103,23 @@ def _exact(data: bytes) -> Any:
 def test_damaged_texts_have_the_same_value_as_in_the_exact_reader_or_are_refused(seed: int) -> None:
     chance = random.Random(seed)
     pieces = [*"\n\n\n  -:?[]{},#&*!|>'\"%@`~<=0123456789ab_.+\\/", "\n  ", "\n- ", ": ", "- "]
-    pieces += ["---\n", "<<: ", "1:3", "0o7", "1_0", "null", "yes", "{}", "[]", "|\n", "é", "\t"]
+    pieces += [
+        "---\n",
+        "<<: ",
+        "1:3",
+        "2020-07-08",
+        "T06:02:05Z",
+        "01",
+        "0o7",
+        "1_0",
+        "null",
+        "yes",
+        "{}",
+        "[]",
+        "|\n",
+        "é",
+        "\t",
+    ]
     for _ in range(2_000):
         text = list(PLAIN[chance.randrange(120) :] if chance.random() < 0.5 else PLAIN)
         for _ in range(chance.choice([1, 1, 2, 3])):

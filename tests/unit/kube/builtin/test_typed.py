@@ -61,6 +61,19 @@ def test_the_case_of_keys_is_ignored() -> None:
     ]
 
 
+@pytest.mark.parametrize("keys", [("Data", "data", "DATA"), ("DATA", "data"), ("data", "Data")])
+def test_of_several_spellings_the_one_that_sorts_last_counts(keys: tuple[str, ...]) -> None:
+    value, _ = typed.read({key: {"a": key} for key in keys}, "ConfigMap")
+
+    assert value == {"data": {"a": "data"}}
+
+
+def test_of_two_other_spellings_the_one_that_sorts_last_counts() -> None:
+    value, _ = typed.read({"dAta": {"a": "b"}, "DATA": {"a": "c"}}, "ConfigMap")
+
+    assert value == {"data": {"a": "b"}}
+
+
 def test_unknown_keys_are_removed_and_reported_except_for_a_status() -> None:
     value, found = typed.read({"datum": {}, "status": {"a": 1}}, "ConfigMap")
 
