@@ -233,7 +233,7 @@ async def why(
     if added is not None:
         seen = await added(seen)
     if explain(seen, package).cause == "healthy":
-        seen = await _with_running_logs(reader, seen, package)
+        seen = await _with_logs_of(reader, seen, package)
     if save is not None:
         disk.write_atomically(save, documents.dump_all(snapshots.objects_of(seen)))
     found = explain(seen, package)
@@ -246,13 +246,18 @@ async def why(
     return found
 
 
-async def _with_running_logs(
-    reader: ClusterObjects, seen: ClusterState, package: str
-) -> ClusterState:
+async def _with_logs_of(reader: ClusterObjects, seen: ClusterState, package: str) -> ClusterState:
     """Return the snapshot with the last log lines of a running operator."""
     subscription = seen.subscription(package)
     csv = seen.csv(seen.installed(subscription)) if subscription else None
-    wanted = list(refused_requests.logs_wanted(seen, csv)) if csv else []
+    return await with_running_logs(reader, seen, kinds.deployment_names(csv)) if csv else seen
+
+
+async def with_running_logs(
+    reader: ClusterObjects, seen: ClusterState, deployments: Iterable[str]
+) -> ClusterState:
+    """Return the snapshot with the last log lines of the running pods of these Deployments."""
+    wanted = list(refused_requests.logs_wanted(seen, deployments))
     texts = await asyncio.gather(
         *(reader.log(*one, lines=refused_requests.LINES) for one in wanted)
     )

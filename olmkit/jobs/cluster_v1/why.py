@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster_v1 import state as states
 from olmkit.jobs.cluster_v1.state import require_olm
+from olmkit.kube import objects
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.v1.explain import explain
+from olmkit.olm.v1.state import owned_deployments
 
 
 async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) -> Explanation:
@@ -18,6 +22,10 @@ async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) ->
     """
     await require_olm(reader)
     state = await states.read(reader, name)
+    if state.extension is not None and explain(state).cause == "healthy":
+        own = owned_deployments(state.here.deployments, state.extension)
+        here = await cluster_read.with_running_logs(reader, state.here, map(objects.name, own))
+        state = replace(state, here=here)
     if file is not None:
         states.save(state, file)
     if state.extension is None:

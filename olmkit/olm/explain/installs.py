@@ -226,11 +226,11 @@ def _healthy(
             hint=absent.hint,
             chain=chain,
         )
-    refused = refused_requests.facts(snapshot, csv)
+    refused = refused_requests.facts(snapshot, kinds.deployment_names(csv))
     return Explanation(
         readiness=Readiness.READY,
         cause="healthy",
-        message=f"{words}, but the API server refuses some of its requests" if refused else words,
+        message=words + (refused_requests.SUFFIX if refused else ""),
         hint=kinds.deprecation(subscription) or (refused_requests.HINT if refused else ""),
         chain=chain,
         details=refused,

@@ -16,7 +16,7 @@ from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import ChainLink, Diagnosis, Explanation, Readiness
-from olmkit.olm.explain.workloads import pods
+from olmkit.olm.explain.workloads import pods, refused_requests
 from olmkit.olm.v1 import messages
 from olmkit.olm.v1.extension import installed_bundle, request_of
 from olmkit.olm.v1.state import CONTROLLERS, ExtensionState, owned_deployments
@@ -39,13 +39,15 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
     if finding is not None:
         return finding.below(top)
     name, _ = installed_bundle(extension)
-    links = tuple(_available(one) for one in owned_deployments(state.here.deployments, extension))
+    own = owned_deployments(state.here.deployments, extension)
+    refused = refused_requests.facts(state.here, map(objects.name, own))
     return Explanation(
         readiness=Readiness.READY,
         cause="healthy",
-        message=f"`{name}` is installed and healthy",
-        hint=kinds.deprecation(extension),
-        chain=(top, *links),
+        message=f"`{name}` is installed and healthy" + (refused_requests.SUFFIX if refused else ""),
+        hint=kinds.deprecation(extension) or (refused_requests.HINT if refused else ""),
+        chain=(top, *map(_available, own)),
+        details=refused,
     )
 
 

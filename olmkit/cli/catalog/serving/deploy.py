@@ -52,6 +52,7 @@ def deploy(
     async def run() -> None:
         async with target.open() as (reader, namespace):
             wanted = objects_in(namespace)
+            await job.require_kinds(reader, wanted)
             await job.require_images(wanted, access)
             for note in await job.notes(reader, wanted, access):
                 app.terminal.say(f"note: {note}")

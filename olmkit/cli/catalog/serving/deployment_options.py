@@ -30,6 +30,7 @@ _SERVER_OPTIONS = (
         type=click.Choice(["v0", "v1"]),
         default="v0",
         show_default=True,
+        envvar="OLMKIT_OLM",
         help="A server with a CatalogSource (v0), or a ClusterCatalog (v1).",
     ),
     click.option("--replicas", type=click.IntRange(1, 100), help="Number of pods. [default: 2]"),

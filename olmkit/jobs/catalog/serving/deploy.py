@@ -15,6 +15,7 @@ from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import deploy as cluster_deploy
+from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v1 import affected
@@ -25,6 +26,14 @@ from olmkit.olm import install_objects
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, Explanation
 from olmkit.olm.v1 import catalogs as cluster_catalogs
+from olmkit.olm.v1 import extension as v1
+
+
+async def require_kinds(reader: ClusterObjects, manifests: tuple[Manifest, ...]) -> None:
+    """Raise `InputError` for a CatalogSource if the cluster has OLM v1 only."""
+    is_for_v0 = any(objects.kind(one) == "CatalogSource" for one in manifests)
+    if is_for_v0 and await reader.knows(v1.CLUSTER_CATALOG):
+        await cluster_read.require_olm(reader)
 
 
 async def require_images(manifests: tuple[Manifest, ...], access: Access) -> None:

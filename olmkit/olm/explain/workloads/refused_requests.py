@@ -7,15 +7,16 @@ it manages. Kubernetes does not report that; the log does, with the API server's
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest, text
+from olmkit.kube.objects import text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 
 LINES = 60  # lines of each log: a client repeats a refused list every few seconds to minutes
 
+SUFFIX = ", but the API server refuses some of its requests"
 HINT = (
     "add these permissions to the ClusterServiceVersion, if its version needs them; the messages "
     "may also be older than the permissions"
@@ -30,9 +31,11 @@ _REFUSED = re.compile(
 )
 
 
-def logs_wanted(snapshot: ClusterState, csv: Manifest) -> Iterator[tuple[str, str, str]]:
-    """Yield namespace, pod and container of the running containers of a CSV's pods."""
-    names = set(kinds.deployment_names(csv))
+def logs_wanted(
+    snapshot: ClusterState, deployments: Iterable[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield namespace, pod and container of the running containers of these Deployments."""
+    names = set(deployments)
     for deployment in snapshot.deployments:
         if objects.name(deployment) not in names:
             continue
@@ -47,10 +50,10 @@ def logs_wanted(snapshot: ClusterState, csv: Manifest) -> Iterator[tuple[str, st
                     yield objects.namespace(pod), objects.name(pod), text(one.get("name"))
 
 
-def facts(snapshot: ClusterState, csv: Manifest) -> tuple[str, ...]:
+def facts(snapshot: ClusterState, deployments: Iterable[str]) -> tuple[str, ...]:
     """Return a sentence for each kind of request in these logs that the API server refuses."""
     found: dict[str, None] = {}
-    for namespace, pod, container in logs_wanted(snapshot, csv):
+    for namespace, pod, container in logs_wanted(snapshot, deployments):
         for one in _REFUSED.finditer(snapshot.logs.get(f"{namespace}/{pod}/{container}", "")):
             name = ".".join(part for part in (one["resource"], one["group"]) if part)
             account = one["account"].rpartition(":")[2]

@@ -10,6 +10,7 @@ import pytest
 from olmkit.base.diagnostics import InputError
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
+from olmkit.olm.explain.workloads import refused_requests
 from olmkit.olm.v1 import catalogs, state
 from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, ExtensionState
@@ -551,3 +552,31 @@ def test_a_state_in_a_file_is_read_back() -> None:
 
     assert explain(after) == explain(before)
     assert (after.here.pods, after.system.deployments) == (before.here.pods, (controller,))
+
+
+def test_a_refused_request_in_the_log_of_a_ready_operator_is_reported() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "cache-1", "namespace": "apps", "labels": {"app": "cache"}},
+        "status": {"containerStatuses": [{"name": "manager", "state": {"running": {}}}]},
+    }
+    line = (
+        'leases.coordination.k8s.io "cache" is forbidden: User "system:serviceaccount:apps:cache" '
+        'cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "apps"'
+    )
+    here = ClusterState(
+        namespace="apps",
+        deployments=(deployment(), deployment("theirs", owner="theirs")),
+        pods=(pod,),
+        logs={"apps/cache-1/manager": line},
+    )
+    found = explained(extension("Succeeded", bundle="cache.v1.0.0"), here=here)
+    assert found.is_ready
+    assert found.message.endswith("healthy, but the API server refuses some of its requests")
+    (detail,) = found.details
+    assert detail.startswith("the log of `cache-1` has a refused request: the ServiceAccount")
+    assert detail.endswith(
+        "`cache` cannot get `leases.coordination.k8s.io` in the namespace `apps`"
+    )
+    assert found.hint == refused_requests.HINT

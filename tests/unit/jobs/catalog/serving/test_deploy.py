@@ -47,6 +47,33 @@ def _resource(api_version: str, kind: str) -> Resource:
     )
 
 
+@pytest.mark.parametrize(
+    ("served", "message"),
+    [
+        (("ClusterCatalog", "ClusterExtension"), "this cluster has OLM v1 only"),
+        (("ClusterCatalog", "ClusterExtension", "Subscription"), ""),
+        ((), ""),
+    ],
+)
+def test_a_catalog_source_is_refused_on_a_cluster_with_olm_v1_only(
+    served: tuple[str, ...], message: str
+) -> None:
+    class Reader:
+        async def knows(self, kind: tuple[str, str]) -> bool:
+            return kind[1] in served
+
+    reader: Any = Reader()
+    source = catalog_deployment.served_objects(WANTED)
+    catalog = (catalog_deployment.cluster_catalog("shelf", "quay.io/example/catalog:v1"),)
+    asyncio.run(deploy.require_kinds(reader, catalog))
+    if not message:
+        asyncio.run(deploy.require_kinds(reader, source))
+        return
+    with pytest.raises(InputError, match=message) as refused:
+        asyncio.run(deploy.require_kinds(reader, source))
+    assert refused.value.hint == "use OLM v1 with `--olm v1`"
+
+
 @pytest.mark.parametrize("answer", ["/configs", "", RemoteError("denied")])
 def test_an_image_without_a_server_is_refused(
     monkeypatch: pytest.MonkeyPatch, answer: str | RemoteError

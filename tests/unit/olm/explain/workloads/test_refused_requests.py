@@ -101,5 +101,5 @@ def test_the_logs_of_running_containers_of_the_operator_are_read() -> None:
     other = {**POD, "metadata": {**POD["metadata"], "name": "other", "labels": {"app": "else"}}}
     waiting = {**POD, "status": {"containerStatuses": [{"name": "m", "state": {"waiting": {}}}]}}
     seen = replace(SEEN, pods=(POD, other))
-    assert list(refused_requests.logs_wanted(seen, CSV)) == [("red", "redis-1", "manager")]
-    assert not list(refused_requests.logs_wanted(replace(SEEN, pods=(waiting,)), CSV))
+    assert list(refused_requests.logs_wanted(seen, ["redis"])) == [("red", "redis-1", "manager")]
+    assert not list(refused_requests.logs_wanted(replace(SEEN, pods=(waiting,)), ["redis"]))
