@@ -7,7 +7,8 @@ an error of the cluster.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,6 +30,28 @@ dry_run_option = click.option(
 )
 
 _NOTHING = "nothing to delete"
+
+
+ignore_not_found_option = click.option(
+    "--ignore-not-found",
+    is_flag=True,
+    help="Exit with code 0 if nothing is installed and nothing remains.",
+)
+
+
+@contextmanager
+def ignoring_absence(app: App, package: str, *, is_ignored: bool) -> Iterator[None]:
+    """If `is_ignored`, exit with code 0 if the job finds nothing to remove."""
+    from olmkit.jobs.cluster.operator_removal import NothingToRemoveError
+
+    try:
+        yield
+    except NothingToRemoveError as error:
+        if not is_ignored:
+            raise
+        app.terminal.note(error.message)
+        app.emit(_value([], [], (), {"package": package}), text=_NOTHING)
+        app.exit(Exit.DONE)
 
 
 def confirm(app: App, found: Sequence[Manifest], *, also: Sequence[str] = (), yes: bool) -> None:

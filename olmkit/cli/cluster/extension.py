@@ -108,6 +108,7 @@ def install(
                 {"package": package},
                 label="working",
                 removal=f"olmkit uninstall {package} --olm v1",
+                resume=("ClusterExtension", f"olmkit upgrade {package} --olm v1"),
             )
 
     app.run(run())
@@ -168,7 +169,11 @@ def upgrade(
                 _show_plan(app, [*made.granting, made.desired], made.offer)
                 return
             rest = timeouts.rest(end)
-            with install_status.show_progress(app, "working") as report:
+            again = f"olmkit upgrade {made.name} --olm v1"
+            with (
+                install_status.note_interruption(app, again),
+                install_status.show_progress(app, "working") as report,
+            ):
                 found = await job.carry_out(reader, made, report=report, timeouts=rest)
             install_status.show(app, found, {"package": package})
 
@@ -225,6 +230,7 @@ def uninstall(
     timeouts: Timeouts,
     delete_operands: bool,
     remove_finalizers: bool,
+    ignore_not_found: bool,
     dry_run: bool,
     yes: bool,
 ) -> None:
@@ -234,9 +240,10 @@ def uninstall(
 
     async def run() -> None:
         async with target.open() as (reader, _):
-            made = await job.plan(
-                reader, package, delete_operands=delete_operands, report=app.terminal.note
-            )
+            with deletion.ignoring_absence(app, package, is_ignored=ignore_not_found):
+                made = await job.plan(
+                    reader, package, delete_operands=delete_operands, report=app.terminal.note
+                )
             for crd in made.unread:
                 app.terminal.note(
                     f"the objects of {objects.name(crd)} cannot be listed, since no webhook "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmkit.cli.cluster import deletion
-from olmkit.cli.cluster.deletion import dry_run_option, yes_option
+from olmkit.cli.cluster.deletion import dry_run_option, ignore_not_found_option, yes_option
 from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option, timeout_option
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     olmkit uninstall memcached-operator -n operators
     olmkit uninstall memcached-operator --delete-operands --delete-crds --yes
     olmkit uninstall memcached-operator --olm v1 --delete-operands --dry-run
+    olmkit uninstall memcached-operator --olm v1 --delete-operands --ignore-not-found --yes
     """
 )
 @click.argument("package")
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Remove finalizers that block deletion, if the operator no longer runs.",
 )
+@ignore_not_found_option
 @dry_run_option
 @yes_option
 @olm_option
@@ -50,6 +52,7 @@ def uninstall(
     delete_operands: bool,
     delete_crds: bool,
     remove_finalizers: bool,
+    ignore_not_found: bool,
     dry_run: bool,
     yes: bool,
     timeouts: Timeouts,
@@ -71,6 +74,7 @@ def uninstall(
             timeouts=timeouts,
             delete_operands=delete_operands,
             remove_finalizers=remove_finalizers,
+            ignore_not_found=ignore_not_found,
             dry_run=dry_run,
             yes=yes,
         )
@@ -82,7 +86,10 @@ def uninstall(
         "delete_operands": delete_operands,
         "remove_finalizers": remove_finalizers,
     }
-    app.run(_uninstall(app, target, timeouts, options, dry_run=dry_run, yes=yes))
+    work = _uninstall(
+        app, target, timeouts, options, dry_run=dry_run, yes=yes, ignore_not_found=ignore_not_found
+    )
+    app.run(work)
 
 
 async def _uninstall(
@@ -93,6 +100,7 @@ async def _uninstall(
     *,
     dry_run: bool,
     yes: bool,
+    ignore_not_found: bool,
 ) -> None:
     """Remove an operator that was installed through OLM v0."""
     from olmkit.jobs.cluster_v0 import uninstall as job
@@ -101,9 +109,10 @@ async def _uninstall(
 
     async with target.open() as (reader, namespace):
         options = UninstallOptions(namespace=namespace, **given)
-        made = await uninstall_plan.plan(
-            reader, options, report=app.terminal.note, timeouts=timeouts
-        )
+        with deletion.ignoring_absence(app, options.package, is_ignored=ignore_not_found):
+            made = await uninstall_plan.plan(
+                reader, options, report=app.terminal.note, timeouts=timeouts
+            )
         if dry_run:
             deletion.show_plan(
                 app, made.all, also=made.unlisted, stays=made.stays, package=options.package

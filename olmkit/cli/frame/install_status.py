@@ -5,6 +5,7 @@ The cause comes first, then the path to it from the request, then what to do.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -62,13 +63,31 @@ def show_progress(app: App, label: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def note_leftovers(app: App, created: list[Manifest], removal: str) -> Iterator[None]:
-    """Report how to remove remaining objects after a failed install."""
+def note_leftovers(
+    app: App, created: list[Manifest], removal: str, resume: tuple[str, str] = ("", "")
+) -> Iterator[None]:
+    """Report how to remove remaining objects after a failed install.
+
+    `resume` is a kind, and the command that waits again if an object of the kind was created.
+    """
+    kind, command = resume
     try:
         yield
     except BaseException:
         if created:
             app.terminal.say(f"the created objects remain; `{removal}` removes them")
+        if any(one.get("kind") == kind for one in created):
+            app.terminal.say(f"OLM continues; `{command}` waits until the operator is ready")
+        raise
+
+
+@contextmanager
+def note_interruption(app: App, command: str) -> Iterator[None]:
+    """Report after an interruption that the request stays; `command` waits for its end."""
+    try:
+        yield
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        app.terminal.say(f"OLM continues with what was requested; `{command}` waits for the end")
         raise
 
 
@@ -79,13 +98,14 @@ async def carry_out(
     *,
     label: str,
     removal: str,
+    resume: tuple[str, str] = ("", ""),
 ) -> None:
     """Show the progress of an install and its end; `removal` removes what a failure leaves.
 
     `work` gets a function that reports progress, and the list of objects that it has created.
     """
     created: list[Manifest] = []
-    with note_leftovers(app, created, removal):
+    with note_leftovers(app, created, removal, resume):
         with show_progress(app, label) as report:
             found = await work(report, created)
         show(app, found, result)

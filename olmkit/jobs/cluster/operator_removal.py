@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from olmkit.base.diagnostics import InputError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import operands as operand_objects
 from olmkit.jobs.cluster import write
@@ -20,6 +21,10 @@ from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds
+
+
+class NothingToRemoveError(InputError):
+    """Nothing requests the operator, and nothing of it remains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

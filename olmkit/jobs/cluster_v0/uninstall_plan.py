@@ -16,6 +16,7 @@ from olmkit.jobs.cluster import operands
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.operands import Operands
+from olmkit.jobs.cluster.operator_removal import NothingToRemoveError
 from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import leftovers
@@ -140,7 +141,9 @@ def _nothing_to_delete(
         what = "; ".join(plan.stays)
         hint = "" if options.delete_crds else "`--delete-crds --delete-operands` removes that too"
         return InputError(f"{said.message}; an earlier install left {what}", hint=hint)
-    return InputError(said.message, hint=said.hint if "`-n`" in said.hint else "")
+    if "`-n`" in said.hint:
+        return InputError(said.message, hint=said.hint)
+    return NothingToRemoveError(said.message)
 
 
 async def removal(

@@ -5,6 +5,7 @@ A request that the catalog cannot meet is an error; what cannot be known in adva
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,6 +41,10 @@ class NotOfferedError(InputError):
 
 class ChannelMissingError(NotOfferedError):
     """No served catalog has the channel; another version range does not help."""
+
+
+class DowngradeError(NotOfferedError):
+    """The version that fits is older than the installed one."""
 
 
 class NoCatalogError(InputError):
@@ -148,6 +153,9 @@ async def choose_for_upgrade(
     try:
         with _name_disabled(off):
             chosen = _choose(read, package, query, version, hint=hint)
+    except DowngradeError as error:
+        error.hint = _downgrade_hint(objects.name(extension))
+        raise
     except NotOfferedError as error:
         hops = () if query.installed is None else _hops(read, package, query)
         if len(hops) < 2:
@@ -334,11 +342,9 @@ def _none_fits_error(
     if found is None or found.name == after.name:
         return NotOfferedError(f"{missing} and upgrades from `{after.name}`", hint=paths)
     if _is_older(found, at):
-        return NotOfferedError(
+        return DowngradeError(
             f"`{found.name}` is older than the installed `{after.name}`{where}, and OLM v1 does "
-            "not downgrade",
-            hint="to allow downgrades, set `spec.source.catalog.upgradeConstraintPolicy` of the "
-            "ClusterExtension to `SelfCertified`",
+            "not downgrade"
         )
     return NotOfferedError(
         f"no upgrade leads from the installed `{after.name}` to `{found.name}`{where}", hint=paths
@@ -348,6 +354,15 @@ def _none_fits_error(
 def _is_older(bundle: Bundle, installed: Version | None) -> bool:
     return (
         bundle.version is not None and installed is not None and bundle.version.version < installed
+    )
+
+
+def _downgrade_hint(extension: str) -> str:
+    policy = {"upgradeConstraintPolicy": "SelfCertified"}
+    patch = json.dumps({"spec": {"source": {"catalog": policy}}}, separators=(",", ":"))
+    return (
+        f"to allow downgrades, run `kubectl patch clusterextension {extension} --type=merge "
+        f"-p '{patch}'`; set it to `CatalogProvided` again afterwards"
     )
 
 

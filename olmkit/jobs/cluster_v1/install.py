@@ -142,14 +142,21 @@ async def _require_none(reader: ClusterObjects, package: str) -> None:
         if name == package:
             raise InputError(
                 f"the ClusterExtension `{name}` exists already",
-                hint=f"run `olmkit why {name} --olm v1` to see its state",
+                hint=_existing_hint(name),
             )
         if requested == package:
             raise InputError(
                 f"the ClusterExtension `{name}` requests the package `{package}` already, and OLM "
                 "v1 installs a package once in a cluster",
-                hint=f"run `olmkit why {name} --olm v1` to see its state",
+                hint=_existing_hint(name),
             )
+
+
+def _existing_hint(name: str) -> str:
+    return (
+        f"run `olmkit upgrade {name} --olm v1` to wait until it is ready, with `--to` for another "
+        f"version; `olmkit why {name} --olm v1` shows its state"
+    )
 
 
 async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account:

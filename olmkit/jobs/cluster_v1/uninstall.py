@@ -18,7 +18,7 @@ from olmkit.jobs.cluster import operator_removal
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.leases import find_leases
-from olmkit.jobs.cluster.operator_removal import OperatorRemoval
+from olmkit.jobs.cluster.operator_removal import NothingToRemoveError, OperatorRemoval
 from olmkit.jobs.cluster.read import created_namespace_note, or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
@@ -84,13 +84,16 @@ async def plan(
     owner = name if extension is None else objects.name(extension)
     labels = f"{OWNER_LABEL}={owner}"
     crds = await reader.list(kinds.CRD, labels=labels)
-    if extension is None and not crds:
+    ours = (*await _catalogs(reader, owner), *await _account(reader, owner))
+    if extension is None and not crds and not ours:
         error = await states.not_found_error(reader, name, command="olmkit uninstall")
-        is_of_v0 = error != explain(ExtensionState(name=name))
-        raise InputError(error.message, hint=error.hint if is_of_v0 else "")
+        if error == explain(ExtensionState(name=name)):
+            raise NothingToRemoveError(error.message)
+        raise InputError(error.message, hint=error.hint)
     listing = await operand_objects.list_operands(reader, crds, report=report)
     workloads = await or_default(reader.list(kinds.DEPLOYMENT, labels=labels), ())
     place = text(kinds.spec(extension).get("namespace"))
+    place = place or next(filter(None, map(objects.namespace, ours)), "")
     leases = await find_leases(reader, place, map(objects.name, workloads)) if place else []
     return ExtensionRemoval(
         name=owner,
@@ -98,11 +101,7 @@ async def plan(
         operands=listing.found,
         crds=crds,
         workloads=workloads,
-        ours=(
-            *leases,
-            *await _catalogs(reader, owner),
-            *await _account(reader, owner),
-        ),
+        ours=(*leases, *ours),
         is_complete=delete_operands or not (listing.found or listing.unread),
         unread=tuple(one.crd for one in listing.unread),
         stays=await created_namespace_note(reader, place),

@@ -11,6 +11,7 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.cluster import deletion
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.terminal import Terminal
+from olmkit.jobs.cluster.operator_removal import NothingToRemoveError
 from olmkit.jobs.cluster.write import Removed
 
 CRD = {"kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"}}
@@ -81,3 +82,17 @@ def test_a_dry_run_has_the_same_format_as_the_deletion() -> None:
 
     value = json.loads(out.getvalue())["result"]
     assert value == {"removed": ["Pod n/p"], "left": [], "stays": ["the CRDs"]}
+
+
+@pytest.mark.parametrize("is_ignored", [False, True])
+def test_an_operator_that_does_not_exist_is_ignored_only_on_request(is_ignored: bool) -> None:
+    app, out = an_app("json")
+
+    with pytest.raises(SystemExit if is_ignored else NothingToRemoveError) as raised:
+        with deletion.ignoring_absence(app, "cache", is_ignored=is_ignored):
+            raise NothingToRemoveError("nothing requests `cache`")
+
+    if isinstance(raised.value, SystemExit):
+        assert raised.value.code == 0
+        found = json.loads(out.getvalue())["result"]
+        assert found == {"package": "cache", "removed": [], "left": [], "stays": []}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 
@@ -87,3 +88,26 @@ def test_the_exit_code_depends_on_the_cause(found: Explanation, code: int | None
         assert raised.value.code == code
 
     assert json.loads(out.getvalue())["result"]["cause"] == found.cause
+
+
+def test_an_interruption_names_the_command_that_waits_again() -> None:
+    err = io.StringIO()
+    app = App(command="install", terminal=Terminal(out=io.StringIO(), err=err))
+    for error in (KeyboardInterrupt, asyncio.CancelledError):
+        with pytest.raises(error), install_status.note_interruption(app, "olmkit upgrade a"):
+            raise error
+    told = "OLM continues with what was requested; `olmkit upgrade a` waits for the end\n"
+    assert err.getvalue() == told * 2
+
+    err.truncate(0)
+    err.seek(0)
+    resume = ("Thing", "olmkit upgrade a")
+    for kind in ("Namespace", "Thing"):
+        with (
+            pytest.raises(KeyboardInterrupt),
+            install_status.note_leftovers(app, [{"kind": kind}], "olmkit uninstall a", resume),
+        ):
+            raise KeyboardInterrupt
+    remain = "the created objects remain; `olmkit uninstall a` removes them\n"
+    again = "OLM continues; `olmkit upgrade a` waits until the operator is ready\n"
+    assert err.getvalue() == f"{remain}{remain}{again}"

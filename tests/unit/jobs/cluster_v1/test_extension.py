@@ -29,6 +29,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import status
+from olmkit.jobs.cluster.operator_removal import NothingToRemoveError
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import upgrade_plan
 from olmkit.jobs.cluster_v1 import extension_choice, install, uninstall, upgrade, why
@@ -727,5 +728,21 @@ def test_a_missing_extension_is_reported() -> None:
             await upgrade.plan(reader, "cache", "", Access())
         with pytest.raises(InputError, match="the ClusterCatalog `other` does not exist"):
             await cluster_catalog.read(reader, "other")
+
+    run(scenario)
+
+
+def test_what_an_interrupted_uninstall_left_is_removed_by_the_next_one() -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        labels = {"app.kubernetes.io/managed-by": "olmkit", "app.kubernetes.io/part-of": "cache"}
+        metadata = {"name": "cache-installer", "namespace": "apps", "labels": labels}
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+        server.put("serviceaccounts", account)
+        made = await uninstall.plan(reader, "cache", delete_operands=False)
+        assert [one["metadata"]["name"] for one in made.all] == ["cache-installer"]
+        done = await uninstall.carry_out(reader, made, report=[].append, timeouts=QUICK)
+        assert [one["kind"] for one in done.gone] == ["ServiceAccount"]
+        with pytest.raises(NothingToRemoveError, match="no ClusterExtension requests `cache`"):
+            await uninstall.plan(reader, "cache", delete_operands=False)
 
     run(scenario)

@@ -298,7 +298,11 @@ def test_a_downgrade_is_refused_with_the_field_that_allows_it() -> None:
             await extension_choice.choose_for_upgrade(reader, newer, "1.0.0", Access())
         older = "`cache.v1.0.0` is older than the installed `cache.v2.5.0`"
         assert refused.value.message == f"{older}, and OLM v1 does not downgrade"
-        assert "`SelfCertified`" in refused.value.hint
+        patch = '{"spec":{"source":{"catalog":{"upgradeConstraintPolicy":"SelfCertified"}}}}'
+        assert refused.value.hint == (
+            f"to allow downgrades, run `kubectl patch clusterextension cache --type=merge -p "
+            f"'{patch}'`; set it to `CatalogProvided` again afterwards"
+        )
         found = await extension_choice.choose_for_upgrade(reader, free, "1.0.0", Access())
         assert found.notes == (f"this is a downgrade: {older}",)
 
