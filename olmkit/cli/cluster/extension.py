@@ -137,26 +137,16 @@ def upgrade(
         end = clock() + timeouts.seconds
         async with target.open() as (reader, _):
             with _show_missing_permissions(app):
-                planned = (
-                    await job.plan(
-                        reader,
-                        package,
-                        to,
-                        access,
-                        channel=channel,
-                        extends_account=create_service_account,
-                    )
-                    if dry_run
-                    else await _plan(
-                        app,
-                        reader,
-                        package,
-                        to,
-                        access,
-                        channel=channel,
-                        timeouts=timeouts,
-                        extends_account=create_service_account,
-                    )
+                planned = await _plan(
+                    app,
+                    reader,
+                    package,
+                    to,
+                    access,
+                    channel=channel,
+                    timeouts=timeouts,
+                    extends_account=create_service_account,
+                    waits=not dry_run,
                 )
             if isinstance(planned, Explanation):
                 install_status.show(app, planned, {"package": package})
@@ -190,6 +180,7 @@ async def _plan(
     channel: str,
     timeouts: Timeouts,
     extends_account: bool,
+    waits: bool,
 ) -> ExtensionUpgrade | Explanation:
     from olmkit.jobs.cluster_v1 import upgrade as job
 
@@ -203,6 +194,7 @@ async def _plan(
             timeouts=timeouts,
             channel=channel,
             extends_account=extends_account,
+            waits=waits,
         )
 
 

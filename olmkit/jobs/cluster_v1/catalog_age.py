@@ -7,7 +7,7 @@ have a new reference. `status.resolvedSource` has the digest that is served.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import OlmkitError
@@ -41,9 +41,16 @@ class Age:
 async def read(reader: ClusterObjects, extension: Manifest, access: Access) -> Age:
     """Read the current digests of the catalogs' references from the registries."""
     request = dict(v1.request_of(extension))
+    every = await reader.list(v1.CLUSTER_CATALOG)
+    found = await read_digests(cluster_catalogs.selected_catalogs(every, request), access)
+    return replace(found, request=request)
+
+
+async def read_digests(catalogs: Iterable[Manifest], access: Access) -> Age:
+    """Read the current digests of the references of these ClusterCatalogs."""
     expected: dict[str, str] = {}
     notes: list[str] = []
-    for one in cluster_catalogs.selected_catalogs(await reader.list(v1.CLUSTER_CATALOG), request):
+    for one in catalogs:
         name, image = objects.name(one), cluster_catalogs.image(one)
         if not image or "@" in image:
             continue
@@ -54,7 +61,7 @@ async def read(reader: ClusterObjects, extension: Manifest, access: Access) -> A
             notes.append(f"{_unknown(name)}: the registry of `{image}` does not answer")
         except OlmkitError as error:
             notes.append(f"{_unknown(name)}: {error.message}")
-    return Age(request=request, expected=expected, notes=tuple(notes))
+    return Age(expected=expected, notes=tuple(notes))
 
 
 async def explain_outdated(reader: ClusterObjects, age: Age) -> Diagnosis | None:

@@ -176,6 +176,7 @@ async def choose_for_upgrade(
     )
     notes = (
         *_downgrade_note(best, name, Version.read(at)),
+        *_continuation(read, package, query, best),
         *cluster_bundle.unread_notes(found),
         *_from(chosen, read),
     )
@@ -428,6 +429,22 @@ async def _preview_installed(
         if package in one.catalog.packages and name in _package(one, package).bundles:
             return await cluster_bundle.preview_bundle(one.catalog, package, name, access)
     return None
+
+
+def _continuation(
+    read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery, bundle: Bundle
+) -> Iterator[str]:
+    """Yield a note if OLM will upgrade further within the range, one bundle at a time."""
+    path = [bundle]
+    while query.installed is not None and path[-1].version is not None:
+        at = Start(path[-1].name, path[-1].version)
+        best = resolver.rivals(read, package, replace(query, installed=at))
+        if not best or best[0].bundle.name in (one.name for one in path):
+            break
+        path.append(best[0].bundle)
+    if len(path) > 1:
+        names = ", then ".join(f"`{one.name}`" for one in path[1:])
+        yield f"OLM then continues with {names}; to stop before, request one version"
 
 
 def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> tuple[Bundle, ...]:

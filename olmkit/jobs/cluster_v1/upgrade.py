@@ -60,11 +60,13 @@ async def plan_when_read(
     timeouts: Timeouts,
     channel: str = "",
     extends_account: bool = False,
+    waits: bool = True,
 ) -> ExtensionUpgrade | Explanation:
     """Plan an upgrade after catalogd serves the current images of the catalogs.
 
     It waits only if the served catalogs offer nothing newer. Returns an explanation with the
-    outdated catalog at the time limit, or if catalogd does not poll its image.
+    outdated catalog at the time limit, or if catalogd does not poll its image. Without `waits`, an
+    outdated catalog is a note, or part of the error.
     """
     if version:
         version_range.parse(version)
@@ -80,10 +82,14 @@ async def plan_when_read(
 
     try:
         made = await planned()
-    except NotOfferedError:
+    except NotOfferedError as error:
         if outdated is None:
             raise
-    if made is not None and (outdated is None or made.offer.csv not in ("", made.before)):
+        if not waits:
+            hint = outdated.hint or "without `--dry-run`, the command waits for the newer image"
+            raise NotOfferedError(f"{error.message}; {outdated.message}", hint=hint) from error
+    is_found = outdated is None or (made is not None and made.offer.csv not in ("", made.before))
+    if made is not None and (is_found or not waits):
         is_newest = made.offer.csv == made.before
         notes = (outdated.message,) if outdated is not None else age.notes if is_newest else ()
         return replace(made, offer=replace(made.offer, notes=(*made.offer.notes, *notes)))

@@ -44,6 +44,9 @@ def deploy(
     For OLM v0, IMAGE needs a server, as `olmkit catalog build --server olmkit` adds it.
     The objects are those of `olmkit catalog manifests`. A new image is rolled out pod by pod. Name
     it by its digest: a Deployment does not notice that a tag refers to another image.
+
+    For OLM v1, creates or changes a ClusterCatalog, and waits until catalogd serves the image that
+    IMAGE names now. catalogd reads another digest at once, and a tag only at each `--poll`.
     """
     from olmkit.jobs.catalog.serving import deploy as job
     from olmkit.kube import objects
@@ -64,7 +67,12 @@ def deploy(
             try:
                 with install_status.show_progress(app, "deploying") as report:
                     found = await job.apply(
-                        reader, wanted, report=report, timeouts=timeouts, created=created
+                        reader,
+                        wanted,
+                        report=report,
+                        timeouts=timeouts,
+                        access=access,
+                        created=created,
                     )
                 facts = {"image": image, "objects": [subject(one) for one in wanted]}
                 install_status.show(app, found, facts)

@@ -18,7 +18,8 @@ from olmkit.jobs.cluster import deploy as cluster_deploy
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v1 import affected
+from olmkit.jobs.cluster_v1 import affected, catalog_age
+from olmkit.jobs.cluster_v1.catalog_age import Age
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest, mapping, sequence, text
@@ -138,11 +139,13 @@ async def apply(
     *,
     report: Report,
     timeouts: Timeouts,
+    access: Access,
     created: list[Manifest] | None = None,
 ) -> Explanation:
     """Apply the objects, and wait for the rollout or until catalogd serves the catalog.
 
-    Returns the final state. A new ClusterCatalog is appended to `created`.
+    For an existing ClusterCatalog, catalogd must serve the image that its tag names now. Returns
+    the final state. A new ClusterCatalog is appended to `created`.
 
     Raises `ClusterError` before any change if one of them exists and was not created by olmkit, and
     if the server rejects one.
@@ -163,8 +166,13 @@ async def apply(
     name = objects.name(catalog)
     report(f"applied {explanation.subject(catalog)}")
 
+    age = await catalog_age.read_digests([] if new else [catalog], access)
+    for note in age.notes:
+        report(note)
+
     async def observe() -> Diagnosis | None:
-        return cluster_catalogs.explain_change(await reader.current(catalog) or catalog)
+        now = await reader.current(catalog) or catalog
+        return cluster_catalogs.explain_change(now) or _explain_outdated(now, age)
 
     return await cluster_wait.wait_until_healthy(
         observe,
@@ -172,6 +180,14 @@ async def apply(
         report=report,
         timeouts=replace(timeouts, seconds=max(0.0, end - clock())),
     )
+
+
+def _explain_outdated(catalog: Manifest, age: Age) -> Diagnosis | None:
+    expected = age.expected.get(objects.name(catalog), "")
+    found = cluster_catalogs.explain_outdated_image(catalog, expected)
+    if found is None or cluster_catalogs.poll_minutes(catalog) or found.readiness.name != "BLOCKED":
+        return found
+    return replace(found, hint="pass `--poll MINUTES`, or name the image by its digest")
 
 
 async def _refuse_others(reader: ClusterObjects, manifests: tuple[Manifest, ...]) -> None:

@@ -160,6 +160,28 @@ def test_a_catalog_that_stays_old_is_the_cause(
     run(there, scenario)
 
 
+def test_a_dry_run_names_an_outdated_catalog_and_does_not_wait(
+    offers: Callable[[str], None],
+) -> None:
+    async def scenario(reader: ClusterObjects, _: ApiServer) -> None:
+        def plan() -> Awaitable[ExtensionUpgrade | Explanation]:
+            return upgrade.plan_when_read(
+                reader, "cache", "", Access(), report=[].append, timeouts=QUICK, waits=False
+            )
+
+        found = await plan()
+        assert isinstance(found, ExtensionUpgrade)
+        assert "serves an older image" in found.offer.notes[0]
+        offers("")
+        with pytest.raises(
+            NotOfferedError, match=r"fits `2\.x`; the catalog `shelf` serves"
+        ) as told:
+            await plan()
+        assert told.value.hint == "without `--dry-run`, the command waits for the newer image"
+
+    run(catalog(minutes=5), scenario)
+
+
 def test_a_version_that_is_already_offered_is_not_waited_for(offers: Callable[[str], None]) -> None:
     async def scenario(reader: ClusterObjects, _: ApiServer) -> None:
         offers("cache.v2")

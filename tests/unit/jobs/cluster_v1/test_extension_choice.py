@@ -289,6 +289,22 @@ def test_an_upgrade_that_the_catalog_does_not_offer_is_refused() -> None:
     run(scenario)
 
 
+def test_further_upgrades_in_the_range_are_a_note() -> None:
+    async def scenario(reader: ClusterObjects) -> None:
+        chain = extension(channels=["chain"])
+        for version, expected in (
+            (
+                "1.x",
+                ("OLM then continues with `cache.v1.2.0`; to stop before, request one version",),
+            ),
+            ("1.1.0", ()),
+        ):
+            found = await extension_choice.choose_for_upgrade(reader, chain, version, Access())
+            assert (found.csv, found.notes) == ("cache.v1.1.0", expected)
+
+    run(scenario)
+
+
 def test_a_downgrade_is_refused_with_the_field_that_allows_it() -> None:
     newer = extension(installed="2.5.0")
     free = extension(installed="2.5.0", upgradeConstraintPolicy="SelfCertified")

@@ -18,6 +18,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog.serving import deploy
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster.wait import Timeouts
+from olmkit.jobs.image import digest
 from olmkit.kube.api import ClusterError, Resource
 from olmkit.kube.objects import GVK
 from olmkit.oci.store import RegistryError
@@ -25,6 +26,7 @@ from olmkit.olm import catalog_deployment
 from olmkit.olm.catalog_deployment import CatalogDeployment
 from olmkit.testing.apiserver.server import ApiServer
 
+OLD, NEW = f"sha256:{'0' * 64}", f"sha256:{'1' * 64}"
 QUICK = Timeouts(seconds=0.3, interval=0.02, believed=0.1)
 WANTED = CatalogDeployment(name="shared", namespace="olm", image="quay.io/example/catalog:v1")
 PLURALS = {
@@ -107,6 +109,10 @@ def test_a_cluster_catalog_is_ready_when_it_is_served(monkeypatch: pytest.Monkey
     async def absent(*_: Any) -> bool:
         raise RegistryError("manifest unknown", status=404)
 
+    async def read_digest(*_: Any) -> str:
+        return NEW
+
+    monkeypatch.setattr(digest, "read_digest", read_digest)
     monkeypatch.setattr(cluster_bundle, "is_catalog", absent)
     with pytest.raises(RegistryError):
         asyncio.run(deploy.require_images(made, Access()))
@@ -120,7 +126,7 @@ def test_a_cluster_catalog_is_ready_when_it_is_served(monkeypatch: pytest.Monkey
             for expected in (list(made), []):  # only a new one is created
                 new.clear()
                 found = await deploy.apply(
-                    reader, made, report=told.append, timeouts=QUICK, created=new
+                    reader, made, report=told.append, timeouts=QUICK, access=Access(), created=new
                 )
                 assert (found.is_ready, found.cause) == (False, "catalog-not-ready")
                 assert new == expected
@@ -129,8 +135,24 @@ def test_a_cluster_catalog_is_ready_when_it_is_served(monkeypatch: pytest.Monkey
             there = server.get("clustercatalogs", "shelf", "") or {}
             serving = {"conditions": [{"type": "Serving", "status": "True"}]}
             server.put("clustercatalogs", there | {"status": serving})
-            found = await deploy.apply(reader, made, report=told.append, timeouts=QUICK)
+            found = await deploy.apply(
+                reader, made, report=told.append, timeouts=QUICK, access=Access()
+            )
             assert (found.is_ready, found.message) == (True, "the catalog `shelf` is served")
+
+            # The tag names a newer image than catalogd serves.
+            for served, cause in ((OLD, "catalog-outdated"), (NEW, "healthy")):
+                source = {"image": {"ref": f"quay.io/example/catalog@{served}"}}
+                read = {"type": "Progressing", "status": "True", "reason": "Succeeded",
+                        "observedGeneration": 9}  # fmt: skip
+                conditions = [*serving["conditions"], read]
+                resolved = {"conditions": conditions, "resolvedSource": source}
+                server.put("clustercatalogs", there | {"status": resolved})
+                found = await deploy.apply(
+                    reader, made, report=told.append, timeouts=QUICK, access=Access()
+                )
+                assert found.cause == cause
+                assert ("pass `--poll MINUTES`" in found.hint) == (served == OLD)
 
     asyncio.run(scenario())
 
@@ -251,7 +273,7 @@ def test_objects_of_other_owners_are_not_overwritten_and_own_ones_are_updated() 
             server.put("services", other)
             for job in (
                 deploy.changes(reader, made),
-                deploy.apply(reader, made, report=[].append, timeouts=QUICK),
+                deploy.apply(reader, made, report=[].append, timeouts=QUICK, access=Access()),
             ):
                 with pytest.raises(ClusterError, match="olmkit did not create it"):
                     await job
@@ -261,7 +283,9 @@ def test_objects_of_other_owners_are_not_overwritten_and_own_ones_are_updated() 
             lines = await deploy.changes(reader, made)
             assert all(line.startswith("would create ") for line in lines)
             told: list[str] = []
-            found = await deploy.apply(reader, made, report=told.append, timeouts=QUICK)
+            found = await deploy.apply(
+                reader, made, report=told.append, timeouts=QUICK, access=Access()
+            )
             assert not found.is_ready  # no kubelet runs the pods here
             assert len([line for line in told if line.startswith("applied ")]) == len(made)
             newer = replace(WANTED, image="quay.io/example/catalog:v2")
