@@ -28,7 +28,8 @@ _ALL = 4
 class OperatorRow:
     """The state of one Subscription or ClusterExtension.
 
-    `catalog` is `NAMESPACE/NAME`, or a name for OLM v1.
+    `catalog` is `NAMESPACE/NAME`, or a name for OLM v1. `installed` is the name of the bundle,
+    `version` its version, or empty.
     """
 
     olm: str
@@ -39,6 +40,7 @@ class OperatorRow:
     catalog: str
     approval: str
     installed: str
+    version: str
     explanation: Explanation
 
 
@@ -123,6 +125,7 @@ async def _list(
 
 def _subscription(one: Manifest, seen: ClusterState) -> OperatorRow:
     key = kinds.subscription_key(one)
+    csv = seen.csv(seen.installed(one)) or seen.copy(seen.installed(one))
     return OperatorRow(
         olm="v0",
         namespace=objects.namespace(one),
@@ -132,6 +135,7 @@ def _subscription(one: Manifest, seen: ClusterState) -> OperatorRow:
         catalog=f"{key.catalog_namespace}/{key.catalog}",
         approval=text(kinds.spec(one).get("installPlanApproval")) or "Automatic",
         installed=seen.installed(one),
+        version=text(kinds.spec(csv).get("version")),
         explanation=explain(seen, key.package),
     )
 
@@ -145,6 +149,7 @@ def _is_chosen(extension: Manifest, namespace: str, package: str) -> bool:
 
 def _extension(one: Manifest, state: ExtensionState) -> OperatorRow:
     asked = v1.request_of(one)
+    installed, version = v1.installed_bundle(one)
     return OperatorRow(
         olm="v1",
         namespace=text(kinds.spec(one).get("namespace")),
@@ -153,7 +158,8 @@ def _extension(one: Manifest, state: ExtensionState) -> OperatorRow:
         channel=", ".join(map(str, sequence(asked.get("channels")))),
         catalog=v1.catalog_name(asked),
         approval="Automatic",
-        installed=v1.installed_bundle(one)[0],
+        installed=installed,
+        version=version,
         explanation=extension_explain.explain(state),
     )
 

@@ -123,8 +123,8 @@ async def read_around(
         return ExtensionState(name=name, catalogs=catalogs, are_catalogs_known=is_known)
     place = text(kinds.spec(extension).get("namespace"))
     labels = f"{OWNER_LABEL}={objects.name(extension)}"
-    deployments = await or_default(reader.list(kinds.DEPLOYMENT, place, labels=labels), ())
-    here = await _with_pods(reader, place, deployments, logs=logs)
+    listed = await or_default(reader.list(kinds.DEPLOYMENT, place, labels=labels), None)
+    here = await _with_pods(reader, place, listed or (), logs=logs)
     progressing = kinds.any_condition(extension, "Progressing")
     system, around_it = ClusterState(namespace=""), _NOTHING
     if progressing.get("reason") != "Succeeded" or _is_outdated(extension, progressing):
@@ -136,6 +136,7 @@ async def read_around(
         extension=extension,
         catalogs=catalogs,
         are_catalogs_known=is_known,
+        are_deployments_known=listed is not None,
         here=here,
         system=system,
         around=around_it,

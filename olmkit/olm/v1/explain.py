@@ -39,6 +39,8 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
     if finding is not None:
         return finding.below(top)
     name, _ = installed_bundle(extension)
+    if not state.are_deployments_known:
+        return _explain_unlisted(name, state.namespace, top)
     own = owned_deployments(state.here.deployments, extension)
     refused = refused_requests.facts(state.here, map(objects.name, own))
     return Explanation(
@@ -48,6 +50,18 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
         hint=kinds.deprecation(extension) or (refused_requests.HINT if refused else ""),
         chain=(top, *map(_available, own)),
         details=refused,
+    )
+
+
+def _explain_unlisted(name: str, namespace: str, top: ChainLink) -> Explanation:
+    return Explanation(
+        readiness=Readiness.READY,
+        cause="deployments-not-listable",
+        message=f"OLM has installed `{name}`; whether its Deployments are available is not known, "
+        f"because you may not list Deployments in namespace `{namespace}`",
+        hint="bind the user to a role that allows `list` of `deployments.apps`, `pods` and "
+        f"`events` in namespace `{namespace}`",
+        chain=(top,),
     )
 
 

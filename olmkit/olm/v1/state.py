@@ -29,6 +29,7 @@ class ExtensionState:
     """`name` is what the user typed: the name of a ClusterExtension, or of its package.
 
     `are_catalogs_known`: false if some catalogs may be missing because the user may not list them.
+    `are_deployments_known`: false if the user may not list the Deployments of the namespace.
     `here`: the Deployments of the ClusterExtension, with all pods and events of its namespace.
     `system`: the Deployments of OLM v1 itself, with their pods. `around`: the namespaces of
     both, as far as they exist, and the objects that the conditions name.
@@ -38,6 +39,7 @@ class ExtensionState:
     extension: Manifest | None = None
     catalogs: Objects = ()
     are_catalogs_known: bool = True
+    are_deployments_known: bool = True
     here: ClusterState = field(default_factory=lambda: ClusterState(namespace=""))
     system: ClusterState = field(default_factory=lambda: ClusterState(namespace=""))
     around: Objects = ()
@@ -103,6 +105,7 @@ def from_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
         extension=extension,
         catalogs=tuple(one for one in listed if _is(one, "ClusterCatalog")),
         are_catalogs_known=snapshots.listable(listed, CLUSTER_CATALOG) is None,
+        are_deployments_known=snapshots.listable(listed, kinds.DEPLOYMENT) is None,
         here=here,
         system=snapshots.from_objects(listed, home) if home else ClusterState(namespace=""),
         around=tuple(one for one in listed if one not in looked_at),
@@ -126,6 +129,8 @@ def objects_of(state: ExtensionState) -> Iterator[Manifest]:
             yield snapshots.shorten(one)
     if not state.are_catalogs_known:
         yield from snapshots.reviews(CLUSTER_CATALOG)
+    if not state.are_deployments_known:
+        yield from snapshots.reviews(kinds.DEPLOYMENT)
 
 
 def _is(one: Manifest, kind: str) -> bool:

@@ -545,6 +545,18 @@ def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
     run(scenario)
 
 
+def test_deployments_that_cannot_be_listed_are_the_cause_of_status_and_why() -> None:
+    async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        await installed(reader)
+        server.denies = lambda access: access.resource == "deployments"
+        (row,) = (await status.status(reader)).operators
+        assert row.explanation.cause == "deployments-not-listable"
+        assert (row.installed, row.version) == ("cache.v1", "1.0.0")
+        assert (await why.why(reader, "cache")).cause == "deployments-not-listable"
+
+    run(scenario)
+
+
 def test_commands_of_v0_report_a_cluster_with_only_olm_v1() -> None:
     async def scenario(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         with pytest.raises(InputError, match="OLM v1 only") as refused:

@@ -363,6 +363,20 @@ def test_catalogs_that_cannot_be_listed_are_not_reported_as_absent() -> None:
         assert explain(state.from_objects(state.objects_of(hidden), "cache")) == found
 
 
+def test_deployments_that_cannot_be_listed_are_not_reported_as_available() -> None:
+    hidden = ExtensionState(
+        name="cache",
+        extension=extension("Succeeded", bundle="cache.v1.0.0"),
+        are_deployments_known=False,
+    )
+    found = explain(hidden)
+    assert (found.cause, found.readiness) == ("deployments-not-listable", Readiness.READY)
+    assert "whether its Deployments are available is not known" in found.message
+    assert "`list` of `deployments.apps`" in found.hint
+    # A file of the objects also contains that.
+    assert explain(state.from_objects(state.objects_of(hidden), "cache")) == found
+
+
 def test_disabled_catalogs_are_named() -> None:
     off = catalog("True", "Available", name="off")  # catalogd has not processed the change
     off["spec"]["availabilityMode"] = "Unavailable"
