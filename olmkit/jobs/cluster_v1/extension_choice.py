@@ -297,6 +297,7 @@ def _choose(
     having = [one for one in read if package in one.catalog.packages]
     if not having:
         raise _not_found_error(read, package, place)
+    place = f"clustercatalog:{having[0].name}" if len(having) == 1 and not image else place
     for name in query.channels:
         if not any(name in _package(one, package).channels for one in having):
             known = sorted({c for one in having for c in _package(one, package).channels})

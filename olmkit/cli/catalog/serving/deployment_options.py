@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,32 @@ from olmkit.cli.frame import options
 if TYPE_CHECKING:
     from olmkit.kube.objects import Manifest
 
+    _MinutesBase = click.ParamType[int]
+else:
+    _MinutesBase = click.ParamType  # generic only in newer releases of click
+
 Objects = Callable[[str], "tuple[Manifest, ...]"]
 """The objects in a namespace."""
 
+_LONGEST_POLL = 525_600
 _V0_ONLY = (
     *("replicas", "max_replicas", "cpu", "memory", "drain", "display_name", "secrets"),
     *("further", "http_port", "metrics_port", "tls_secret"),
 )
 _OPTIONS = {"secrets": "--pull-secret", "further": "--also"}
+
+
+class _Minutes(_MinutesBase):
+    """A number of minutes, or a duration in whole minutes as `install --poll` takes it."""
+
+    name = "minutes"
+
+    def convert(self, value: Any, *_: object) -> int:
+        from olmkit.jobs.cluster_v1.install import poll_minutes
+
+        written = str(value)
+        minutes = int(written) if re.fullmatch(r"[0-9]{1,6}", written) else 0
+        return minutes if 0 < minutes <= _LONGEST_POLL else poll_minutes(written)
 
 
 _SERVER_OPTIONS = (
@@ -58,9 +77,10 @@ _SERVER_OPTIONS = (
     ),
     click.option(
         "--poll",
-        type=click.IntRange(1, 525_600),
+        type=_Minutes(),
         metavar="MINUTES",
-        help="How often catalogd looks for a new image of the tag; only with OLM v1.",
+        help="How often catalogd looks for a new image of the tag, such as `15` or `15m`; only "
+        "with OLM v1.",
     ),
     click.option(
         "--pull-secret",

@@ -289,6 +289,16 @@ def test_an_upgrade_that_the_catalog_does_not_offer_is_refused() -> None:
     run(scenario)
 
 
+def test_the_hint_names_the_only_catalog_that_has_the_package() -> None:
+    async def scenario(reader: ClusterObjects) -> None:
+        request = ExtensionRequest(package="cache", namespace="apps", version="9.x")
+        with pytest.raises(InputError) as refused:
+            await extension_choice.choose_for_install(reader, request, Access())
+        assert "`olmkit catalog list bundles clustercatalog:shelf cache`" in refused.value.hint
+
+    run(scenario, "shelf", "others")
+
+
 def test_further_upgrades_in_the_range_are_a_note() -> None:
     async def scenario(reader: ClusterObjects) -> None:
         chain = extension(channels=["chain"])
