@@ -159,7 +159,10 @@ def upgrade(
                 _show_plan(app, [*made.granting, made.desired], made.offer)
                 return
             rest = timeouts.rest(end)
-            again = f"olmkit upgrade {made.name} --olm v1"
+            again = (
+                "OLM continues with what was requested; "
+                f"`olmkit upgrade {made.name} --olm v1` waits for the end"
+            )
             with (
                 install_status.note_interruption(app, again),
                 install_status.show_progress(app, "working") as report,
@@ -251,7 +254,12 @@ def uninstall(
                 names = ", ".join(objects.name(crd) for crd in made.crds)
                 app.terminal.note(f"OLM v1 deletes the CRDs with the ClusterExtension: {names}")
             deletion.confirm(app, made.all, yes=yes)
-            with install_status.show_progress(app, "deleting") as report:
+            also = " --delete-operands" if delete_operands else ""
+            again = f"to delete the rest, run `olmkit uninstall {made.name} --olm v1{also}` again"
+            with (
+                install_status.note_interruption(app, again),
+                install_status.show_progress(app, "deleting") as report,
+            ):
                 done = await job.carry_out(
                     reader,
                     made,

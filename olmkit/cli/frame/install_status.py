@@ -82,12 +82,12 @@ def note_leftovers(
 
 
 @contextmanager
-def note_interruption(app: App, command: str) -> Iterator[None]:
-    """Report after an interruption that the request stays; `command` waits for its end."""
+def note_interruption(app: App, message: str) -> Iterator[None]:
+    """Report after an interruption what continues, and the command that waits for it."""
     try:
         yield
     except (KeyboardInterrupt, asyncio.CancelledError):
-        app.terminal.say(f"OLM continues with what was requested; `{command}` waits for the end")
+        app.terminal.say(message)
         raise
 
 
