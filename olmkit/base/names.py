@@ -8,6 +8,7 @@ a different plural would be a different API.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 MAX_LABEL = 63
 """Characters of a DNS label (RFC 1123)."""
@@ -33,6 +34,28 @@ def is_subdomain(text: str) -> bool:
     if not text or len(text) > MAX_SUBDOMAIN:
         return False
     return all(_LABEL.fullmatch(part) is not None for part in text.split("."))
+
+
+def similar_package(name: str, known: Iterable[str]) -> str:
+    """Return the known name of a package that is similar to `name`, or empty.
+
+    The suffix that many packages have does not count: `kuberay-operator` is not `redis-operator`.
+    """
+    import difflib
+
+    stems: dict[str, str] = {}
+    for one in known:
+        stems.setdefault(_stem(one), one)
+    near = difflib.get_close_matches(_stem(name), stems, n=1)
+    if near:
+        return stems[near[0]]
+    near = difflib.get_close_matches(name, stems.values(), n=1, cutoff=0.85)
+    return near[0] if near else ""
+
+
+def _stem(package: str) -> str:
+    folded = package.lower()
+    return folded.removesuffix("-operator").removesuffix("operator") or folded
 
 
 def is_loopback(host: str) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from olmkit.base.diagnostics import InputError
+from olmkit.base.names import similar_package
 from olmkit.base.versions import BuildRelease, InvalidVersionError, Version, VersionRelease
 from olmkit.catalog.blobs import outline, wire
 from olmkit.catalog.blobs.blob import Blob
@@ -129,11 +130,9 @@ class Catalog:
 
     def hint_for(self, missing: str) -> str:
         """Return a hint for the name of a package that the catalog does not have."""
-        import difflib
-
-        near = difflib.get_close_matches(missing, list(self.packages), n=1)
+        near = similar_package(missing, self.packages)
         if near:
-            return f"did you mean `{near[0]}`?"
+            return f"did you mean `{near}`?"
         if len(self.packages) > _MOST_NAMED:
             return "run `olmkit catalog list packages` with the catalog to see its packages"
         return f"the catalog has {', '.join(f'`{one}`' for one in sorted(self.packages)) or 'none'}"

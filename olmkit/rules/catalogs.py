@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from olmkit.base import texts
 from olmkit.base.diagnostics import Related, Severity
-from olmkit.base.names import MAX_LABEL
+from olmkit.base.names import MAX_LABEL, similar_package
 from olmkit.base.quoting import quote
 from olmkit.catalog.blobs import wire
 from olmkit.catalog.model import NO_VERSION, Catalog, Channel, Package
@@ -325,11 +325,9 @@ def channel_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
 
 
 def _package_hint(name: str, catalog: Catalog) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, list(catalog.packages), n=1) if name else []
+    near = similar_package(name, catalog.packages) if name else ""
     if near:
-        return f"did you mean `{near[0]}`?"
+        return f"did you mean `{near}`?"
     return "add an `olm.package` of that name, or correct `package`"
 
 

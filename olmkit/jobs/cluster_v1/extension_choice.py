@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.base.names import similar_package
 from olmkit.base.versions import Version
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import Start, UpgradeQuery
@@ -25,6 +26,7 @@ from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster.read import or_default
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, sequence, text
+from olmkit.olm import kinds
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 from olmkit.olm.preview import Preview
 from olmkit.olm.resolver import v1 as resolver
@@ -152,6 +154,8 @@ async def choose_for_upgrade(
     hint = _ONE_FOR_UPGRADE
     try:
         with _name_disabled(off):
+            if name and not _has_package(read, package):
+                raise NotOfferedError(_not_found(read, package), hint=cluster_catalogs.ADDING)
             chosen = _choose(read, package, query, version, hint=hint)
     except DowngradeError as error:
         error.hint = _downgrade_hint(objects.name(extension))
@@ -169,7 +173,10 @@ async def choose_for_upgrade(
         ) from error
     best = chosen.bundle
     if best.name == name:
-        return ExtensionChoice(csv=name, notes=_find_newer(read, package, query, name))
+        # OLM continues to apply the installed bundle: if that fails, its permissions are checked.
+        fails = text(kinds.any_condition(extension, "Progressing").get("reason")) == "Retrying"
+        same = await _preview_installed(read, package, name, access) if fails else None
+        return ExtensionChoice(csv=name, has=same, notes=_find_newer(read, package, query, name))
     has = await _preview_installed(read, package, name, access) if name else None
     found = await cluster_bundle.read_chosen(
         best.name, _channel(chosen, read, package), best.image, access
@@ -181,6 +188,21 @@ async def choose_for_upgrade(
         *_from(chosen, read),
     )
     return ExtensionChoice(csv=best.name, brings=found.preview, has=has, notes=notes)
+
+
+async def find_removed_package(reader: ClusterObjects, extension: Manifest) -> str:
+    """Return a message if no catalog of a ClusterExtension has its package; empty if unknown."""
+    request = v1.request_of(extension)
+    package = text(request.get("packageName"))
+    try:
+        read = await _read(reader, request, is_new=False)
+    except OlmkitError:
+        return ""
+    return "" if _has_package(read, package) else _not_found(read, package)
+
+
+def _has_package(read: Sequence[ClusterCatalog], package: str) -> bool:
+    return any(package in one.catalog.packages for one in read)
 
 
 async def _read(
@@ -374,19 +396,22 @@ def _downgrade_note(bundle: Bundle, name: str, installed: Version | None) -> Ite
 
 
 def _not_found_error(read: Sequence[ClusterCatalog], package: str, place: str) -> NotOfferedError:
-    import difflib
-
     listing = f"run `olmkit catalog list packages {place}` to see all packages of a catalog"
     if len(read) > 1:
-        names = ", ".join(f"`{one.name}`" for one in read)
-        message = f"no catalog of the cluster has the package `{package}`: {names}"
-        return NotOfferedError(message, hint=listing)
-    near = difflib.get_close_matches(package, list(read[0].catalog.packages), n=1)
+        return NotOfferedError(_not_found(read, package), hint=listing)
+    near = similar_package(package, read[0].catalog.packages)
     where = place.removeprefix("clustercatalog:")
     return NotOfferedError(
         f"the catalog `{where}` does not have the package `{package}`",
-        hint=f"did you mean `{near[0]}`?" if near else listing,
+        hint=f"did you mean `{near}`?" if near else listing,
     )
+
+
+def _not_found(read: Sequence[ClusterCatalog], package: str) -> str:
+    if len(read) == 1:
+        return f"the catalog `{read[0].name}` does not have the package `{package}`"
+    listed = ", ".join(f"`{one.name}`" for one in read)
+    return f"no catalog of the cluster has the package `{package}`: {listed}"
 
 
 def _package(one: ClusterCatalog, package: str) -> Package:

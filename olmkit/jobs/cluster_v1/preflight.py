@@ -8,6 +8,7 @@ ClusterExtension.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -101,7 +102,7 @@ async def check_bundle(
         return CheckedPermissions(
             notes=(*notes, f"{note}: you may not create SubjectAccessReviews")
         )
-    granting = _create_grants(lacking, account, brings.csv, extension)
+    granting = await _create_grants(reader, lacking, account, brings.csv, extension)
     if granting and not account.is_extended:
         missing = _missing_permissions(lacking, granting, account, brings.csv)
         if await _is_ours(reader, account):
@@ -202,18 +203,30 @@ async def _is_ours(reader: ClusterObjects, account: Account) -> bool:
     return found is not None and install_objects.is_ours(found)
 
 
-def _create_grants(
-    lacking: ExtensionPermissions, account: Account, csv: str, extension: str
+async def _create_grants(
+    reader: ClusterObjects,
+    lacking: ExtensionPermissions,
+    account: Account,
+    csv: str,
+    extension: str,
 ) -> tuple[Manifest, ...]:
-    """Return the roles and bindings that grant missing permissions; empty if none are missing."""
-    granting = permissions.account_objects(
-        lacking,
-        account=account.name,
-        namespace=account.namespace,
-        package=extension,
-        suffix=f"-{csv}",
-    )
-    return tuple(one for one in granting if objects.kind(one) != "ServiceAccount")
+    """Return the roles and bindings that grant missing permissions; empty if none are missing.
+
+    Their names are new: an existing role, for example without a binding, keeps what it grants.
+    """
+    for number in itertools.count(1):
+        made = permissions.account_objects(
+            lacking,
+            account=account.name,
+            namespace=account.namespace,
+            package=extension,
+            suffix=f"-{csv}" if number == 1 else f"-{csv}-{number}",
+        )
+        granting = tuple(one for one in made if objects.kind(one) != "ServiceAccount")
+        existing = [await or_default(reader.current(one), None) for one in granting]
+        if not any(existing):
+            return granting
+    raise AssertionError  # the loop does not end
 
 
 def _missing_permissions(

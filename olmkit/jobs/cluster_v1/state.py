@@ -6,13 +6,13 @@ Objects that the user may not read count as absent, as in `olmkit.jobs.cluster.r
 from __future__ import annotations
 
 import asyncio
-import difflib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
+from olmkit.base.names import similar_package
 from olmkit.edges import disk
 from olmkit.edges.cluster.objects import ClusterObjects, Kind
 from olmkit.jobs.cluster import read as cluster_read
@@ -92,8 +92,7 @@ async def _similar(reader: ClusterObjects, name: str) -> str:
     """Return the name or package of a ClusterExtension that is similar to `name`, or empty."""
     every = await or_default(reader.list(extensions.CLUSTER_EXTENSION), _NOTHING)
     packages = [text(extensions.request_of(one).get("packageName")) for one in every]
-    near = difflib.get_close_matches(name, [*map(objects.name, every), *packages], n=1)
-    return near[0] if near else ""
+    return similar_package(name, [*map(objects.name, every), *packages])
 
 
 async def read(reader: ClusterObjects, name: str, *, logs: bool = True) -> ExtensionState:

@@ -144,13 +144,14 @@ async def plan(
             hint=f"run `kubectl create serviceaccount {account.name} -n {account.namespace}`; "
             "`olmkit upgrade` then prints the permissions that it lacks",
         )
-    if offer.brings is not None and offer.csv != before:
+    bundle = offer.brings if offer.csv != before else offer.has
+    if bundle is not None:
         if extends_account and not account.is_ignored:
             await preflight.require_ours(reader, account)
             account = replace(account, is_extended=True)
         checked = await preflight.check_bundle(
             reader,
-            offer.brings,
+            bundle,
             extension=objects.name(found),
             account=account,
             is_enforced=crd_upgrades.is_enforced(found),

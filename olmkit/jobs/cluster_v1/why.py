@@ -7,10 +7,12 @@ from pathlib import Path
 
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import read as cluster_read
+from olmkit.jobs.cluster_v1 import extension_choice
 from olmkit.jobs.cluster_v1 import state as states
 from olmkit.jobs.cluster_v1.state import require_olm
 from olmkit.kube import objects
 from olmkit.olm.explain.explanation import Explanation
+from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.state import owned_deployments
 
@@ -30,7 +32,14 @@ async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) ->
         states.save(state, file)
     if state.extension is None:
         return await states.not_found_error(reader, name, command="olmkit why")
-    return explain(state)
+    found = explain(state)
+    if found.cause == "no-way":
+        removed = await extension_choice.find_removed_package(reader, state.extension)
+        if removed:
+            return replace(
+                found, cause="no-such-package", message=removed, hint=cluster_catalogs.ADDING
+            )
+    return found
 
 
 def why_saved(file: Path, name: str) -> Explanation:

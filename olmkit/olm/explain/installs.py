@@ -6,9 +6,9 @@ resolution, unpacking, InstallPlan, CSV, Deployment, pod) and ends at the step w
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
+from olmkit.base.names import similar_package
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
@@ -133,13 +133,13 @@ def _similar(snapshot: ClusterState, package: str) -> str:
         for one in reversed(requested)
         for name in (kinds.subscription_key(one).package, objects.name(one))
     }
-    near = difflib.get_close_matches(package, by_name, n=1) or [
-        one for one in by_name if one.startswith(f"{package}-")
-    ]
+    near = similar_package(package, by_name) or next(
+        (one for one in by_name if one.startswith(f"{package}-")), ""
+    )
     if not near:
         return ""
-    place = by_name[near[0]]
-    return f"`{near[0]}`" + ("" if place == snapshot.namespace else f" in namespace `{place}`")
+    place = by_name[near]
+    return f"`{near}`" + ("" if place == snapshot.namespace else f" in namespace `{place}`")
 
 
 def _explain_not_installed(snapshot: ClusterState, package: str) -> Explanation:

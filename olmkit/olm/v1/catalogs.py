@@ -15,6 +15,7 @@ from olmkit.olm.v1.extension import CATALOG_NAME_LABEL
 CREATING = (
     "create one from the image of a catalog: `olmkit catalog deploy IMAGE --name NAME --olm v1`"
 )
+ADDING = "add a catalog that has it: `olmkit catalog deploy IMAGE --name NAME --olm v1`"
 LISTING = (
     "bind the user to a role that allows `list` of `clustercatalogs.olm.operatorframework.io` in "
     "the whole cluster, then repeat the command"

@@ -275,13 +275,14 @@ def _add_rollback_hint(failure: Failure, hint: str) -> str:
 
 
 def _explain_crd(failure: Failure, part: Part) -> Diagnosis:
-    breaks = tuple(_list_breaking_changes(part["rest"]))
-    more = f", and {len(breaks) - 1} more" if len(breaks) > 1 else ""
-    first = breaks[0] if breaks else explanation.first_line(part["rest"])
+    found = list(_list_breaking_changes(part["crd"], part["rest"]))
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    crd, first = found[0] if found else (part["crd"], explanation.first_line(part["rest"]))
+    is_one = len({name for name, _ in found}) < 2
+    breaks = tuple(change if is_one else f"{name}: {change}" for name, change in found)
     return Diagnosis(
         cause="crd-upgrade-unsafe",
-        message=f"the new CustomResourceDefinition `{part['crd']}` would break objects: "
-        f"{first}{more}",
+        message=f"the new CustomResourceDefinition `{crd}` would break objects: {first}{more}",
         hint=_add_rollback_hint(
             failure,
             "publish a version that only adds optional fields; "
@@ -292,12 +293,14 @@ def _explain_crd(failure: Failure, part: Part) -> Diagnosis:
     )
 
 
-def _list_breaking_changes(rest: str) -> Iterable[str]:
-    """Yield each change that the check refuses, with its version and field."""
+def _list_breaking_changes(crd: str, rest: str) -> Iterable[tuple[str, str]]:
+    """Yield each change that the check refuses: its CRD, and its version and field."""
     for line in rest.split("\n"):
-        plain = _CHECKED.sub("", line).strip()
+        named = _OTHER_CRD.match(line)
+        crd = named["crd"] if named else crd
+        plain = _CHECKED.sub("", line[named.end() :] if named else line).strip()
         if plain and not plain.startswith("calculating schema diff"):  # it names no change
-            yield plain
+            yield crd, plain
 
 
 def _explain_range(_: Failure, part: Part) -> Diagnosis:
@@ -399,6 +402,7 @@ _CHECKED = re.compile(
     r"(?:CustomResourceDefinition \S+ failed upgrade safety validation\. )|"
     r'(?:"\w+" validation failed: )'
 )
+_OTHER_CRD = re.compile(r'\s*validating upgrade for CRD "(?P<crd>[^"]*)" failed: ')
 _RESOLVED = re.compile(
     r' for resolved bundle "(?P<bundle>[^"]*)" with version "(?P<version>[^"]*)"\s*$'
 )

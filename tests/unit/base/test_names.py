@@ -8,6 +8,27 @@ import pytest
 
 from olmkit.base import names
 
+
+@pytest.mark.parametrize(
+    ("name", "known", "similar"),
+    [
+        ("kuberay-operator", ["redis-operator"], ""),
+        ("kuberay-operator", ["redis-operator", "kube-ray-operator"], "kube-ray-operator"),
+        ("redis", ["rook", "redis-operator"], "redis-operator"),
+        ("redis-operator", ["redis"], "redis"),
+        ("Reddis-Operator", ["redis-operator"], "redis-operator"),
+        ("operator", ["operator", "queue"], "operator"),
+        ("caches", ["cache"], "cache"),
+        ("queue-operatr", ["redis-operator", "queue-operator"], "queue-operator"),
+        ("cache", [], ""),
+    ],
+)
+def test_the_suffix_of_packages_does_not_make_them_similar(
+    name: str, known: list[str], similar: str
+) -> None:
+    assert names.similar_package(name, known) == similar
+
+
 PLURALS = (
     "Memcached memcacheds; Busybox busyboxes; NetworkPolicy networkpolicies; Gateway gateways; "
     "Ingress ingresses; Status statuses; Redis redis; Database databases; Index indices; "

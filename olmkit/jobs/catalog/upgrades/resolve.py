@@ -5,11 +5,11 @@ Each requested or installed package has a Subscription.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.names import similar_package
 from olmkit.base.versions import Version
 from olmkit.catalog import cluster_version
 from olmkit.catalog.blobs import properties
@@ -171,8 +171,8 @@ def _hint(offered: Sequence[ClusterCatalog], request: Selection, query: UpgradeQ
               if request.package in one.packages]  # fmt: skip
     if not having:
         known = sorted({name for one in catalogs.values() for name in one.packages})
-        near = difflib.get_close_matches(request.package, known, n=1)
-        return f"did you mean `{near[0]}`?" if near else (
+        near = similar_package(request.package, known)
+        return f"did you mean `{near}`?" if near else (
             "run `olmkit catalog list packages` with the catalog to see its packages"
         )  # fmt: skip
     unknown = unknown_channels(catalogs, request)

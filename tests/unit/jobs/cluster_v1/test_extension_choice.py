@@ -22,6 +22,7 @@ from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.oci.store import RegistryError
 from olmkit.olm.preview import Grant, Preview
+from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import extension as v1
 from olmkit.olm.v1.extension import ExtensionRequest
 from olmkit.testing.apiserver.server import ApiServer
@@ -529,3 +530,37 @@ def test_an_image_of_a_catalog_that_does_not_exist_is_refused(
             assert "not known in advance" in note
 
     run(scenario)
+
+
+def test_a_package_that_was_removed_from_the_catalogs_is_reported() -> None:
+    free = extension(upgradeConstraintPolicy="SelfCertified")
+    del free["spec"]["source"]["catalog"]["selector"]
+
+    async def removed(reader: ClusterObjects) -> None:
+        for one in (free, extension("others")):
+            with pytest.raises(extension_choice.NotOfferedError) as refused:
+                await extension_choice.choose_for_upgrade(reader, one, "", Access())
+            assert refused.value.message == "the catalog `others` does not have the package `cache`"
+            assert refused.value.hint == cluster_catalogs.ADDING
+            found = await extension_choice.find_removed_package(reader, one)
+            assert found == refused.value.message
+
+    async def present(reader: ClusterObjects) -> None:
+        assert await extension_choice.find_removed_package(reader, free) == ""
+
+    run(removed, "others")
+    run(present, "others", "shelf")
+    run(present, "others", "away")
+
+
+@pytest.mark.parametrize(("reason", "is_read"), [("Retrying", True), ("Succeeded", False)])
+def test_the_installed_bundle_is_read_if_olm_cannot_apply_it(reason: str, is_read: bool) -> None:
+    there = extension(installed="3.0.0")
+    there["status"]["conditions"] = [{"type": "Progressing", "status": "True", "reason": reason}]
+
+    async def scenario(reader: ClusterObjects) -> None:
+        found = await extension_choice.choose_for_upgrade(reader, there, "", Access())
+        assert (found.csv, found.brings) == ("cache.v3.0.0", None)
+        assert (found.has is not None) is is_read
+
+    run(scenario, "shelf")

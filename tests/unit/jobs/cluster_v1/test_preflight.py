@@ -53,6 +53,9 @@ class Reader:
     async def find(self, kind: tuple[str, str], name: str, _: str = "") -> Any:
         return self.objects.get(f"{kind[1]}/{name}")
 
+    async def current(self, one: Manifest) -> Any:
+        return self.objects.get(f"{one['kind']}/{one['metadata']['name']}")
+
 
 def check(reader: Any, account: Account = ACCOUNT) -> tuple[str, ...]:
     return checked(reader, account).notes
@@ -91,6 +94,17 @@ def test_the_manifests_in_the_error_grant_the_missing_permissions() -> None:
         near["rules"]
     )
     assert "`installer` in namespace `apps` lacks" in refused.value.message
+
+
+def test_an_existing_role_keeps_what_it_grants() -> None:
+    def refuses(asked: Manifest) -> bool:
+        return asked.get("resource") == "deployments"
+
+    existing = {"ClusterRole/apps-installer-toy.v1": {"rules": []}}
+    with pytest.raises(MissingPermissionsError) as refused:
+        check(Reader(refuses, existing))
+    made = {one["metadata"]["name"] for one in refused.value.manifests}
+    assert made == {"apps-installer-toy.v1-2", "installer-toy.v1-2"}
 
 
 def test_an_account_that_olmkit_created_can_be_extended() -> None:

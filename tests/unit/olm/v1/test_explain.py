@@ -594,3 +594,24 @@ def test_a_refused_request_in_the_log_of_a_ready_operator_is_reported() -> None:
         "`cache` cannot get `leases.coordination.k8s.io` in the namespace `apps`"
     )
     assert found.hint == refused_requests.HINT
+
+
+def test_each_change_of_several_crds_is_reported_with_its_crd() -> None:
+    failed = 'failed upgrade safety validation. "ServedVersionValidator" validation failed: '
+    message = "\n".join(
+        f'validating upgrade for CRD "{name}" failed: CustomResourceDefinition {name} {failed}{why}'
+        for name, why in (
+            ("rays.example.com", 'calculating schema diff between CRD versions "v1" and "v2"'),
+            ("jobs.example.com", 'version "v1", field "^.spec.groups" has unknown change'),
+            ("queues.example.com", 'version "v1", field "^.spec.size" has unknown change'),
+        )
+    )
+    found = explained(extension("Retrying", message + RESOLVED, bundle="cache.v1.0.0"))
+    assert found.message == (
+        "the new CustomResourceDefinition `jobs.example.com` would break objects: "
+        'version "v1", field "^.spec.groups" has unknown change, and 1 more'
+    )
+    assert found.details == (
+        'jobs.example.com: version "v1", field "^.spec.groups" has unknown change',
+        'queues.example.com: version "v1", field "^.spec.size" has unknown change',
+    )
