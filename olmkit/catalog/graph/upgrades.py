@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -341,6 +342,26 @@ def chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
         visited.add(entry.name)
         yield entry
         entry = by_name.get(entry.replaces)
+
+
+def shortest_path_of_v1(packages: Sequence[Package], query: UpgradeQuery) -> tuple[Bundle, ...]:
+    """Return OLM v1's shortest path from the installed bundle into the range; empty if none."""
+    start, wanted = query.installed, query.range
+    if start is None:
+        return ()
+    paths: dict[str, tuple[Bundle, ...]] = {start.name: ()}
+    waiting = deque([start])
+    while waiting:
+        at = waiting.popleft()
+        ask = UpgradeQuery(channels=query.channels, installed=at)
+        for bundle in (one for found in packages for one in offers_of_v1(found, ask)):
+            if bundle.name in paths or bundle.version is None:
+                continue
+            paths[bundle.name] = (*paths[at.name], bundle)
+            if wanted is None or bundle.version.version in wanted:
+                return paths[bundle.name]
+            waiting.append(Start(bundle.name, bundle.version))
+    return ()
 
 
 def _entries_by_name(package: Package, channels: Sequence[str]) -> dict[str, list[Entry]]:

@@ -6,7 +6,6 @@ A request that the catalog cannot meet is an error; what cannot be known in adva
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -161,16 +160,11 @@ async def choose_for_upgrade(
         error.hint = _downgrade_hint(objects.name(extension))
         raise
     except NotOfferedError as error:
-        hops = () if query.installed is None else _hops(read, package, query)
+        having = [_package(one, package) for one in read if package in one.catalog.packages]
+        hops = upgrades.shortest_path_of_v1(having, query)
         if len(hops) < 2:
             raise
-        first = hops[0]
-        raise NotOfferedError(
-            f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 "
-            f"performs one at a time: {' → '.join(hop.name for hop in hops)}",
-            hint=f"begin with `olmkit upgrade {objects.name(extension)} --olm v1 --to "
-            f"{first.version}`",
-        ) from error
+        raise _hops_error(extension, name, hops) from error
     best = chosen.bundle
     if best.name == name:
         # OLM continues to apply the installed bundle: if that fails, its permissions are checked.
@@ -473,25 +467,13 @@ def _continuation(
         yield f"OLM then continues with {names}; to stop before, request one version"
 
 
-def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> tuple[Bundle, ...]:
-    """Return the shortest path from the installed bundle into the range; empty if none."""
-    start, wanted = query.installed, query.range
-    if start is None:
-        return ()
-    packages = [_package(one, package) for one in read if package in one.catalog.packages]
-    paths: dict[str, tuple[Bundle, ...]] = {start.name: ()}
-    waiting = deque([start])
-    while waiting:
-        at = waiting.popleft()
-        ask = UpgradeQuery(channels=query.channels, installed=at)
-        for bundle in (one for found in packages for one in upgrades.offers_of_v1(found, ask)):
-            if bundle.name in paths or bundle.version is None:
-                continue
-            paths[bundle.name] = (*paths[at.name], bundle)
-            if wanted is None or bundle.version.version in wanted:
-                return paths[bundle.name]
-            waiting.append(Start(bundle.name, bundle.version))
-    return ()
+def _hops_error(extension: Manifest, name: str, hops: Sequence[Bundle]) -> NotOfferedError:
+    return NotOfferedError(
+        f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 "
+        f"performs one at a time: {' → '.join(hop.name for hop in hops)}",
+        hint=f"begin with `olmkit upgrade {objects.name(extension)} --olm v1 --to "
+        f"{hops[0].version}`",
+    )
 
 
 def _unknown_error(error: OlmkitError) -> ExtensionChoice:

@@ -238,3 +238,19 @@ def test_a_skip_range_leads_back_to_the_newest() -> None:
     lost = (entry("v1"), entry("v2", "v1", "v8"), entry("v3", "v1", "v2"), entry("v8", "v1"))
     found = channel(*lost, entry("v4", "v3", skip_range="<9.0.0"))
     assert not upgrades.stranded_entries(found)
+
+
+def test_the_shortest_path_of_olm_v1_into_a_range() -> None:
+    found = package((entry("v1"), entry("v2", "v1"), entry("v3", "v2")), (entry("v4", "v2"),))
+    start = upgrades.start_of({}, "v1", Version.parse("1.0.0"))
+
+    def names(constraint: str, *channels: str) -> list[str]:
+        query = upgrades.UpgradeQuery(
+            channels=channels, installed=start, range=VersionConstraint.parse(constraint)
+        )
+        return [one.name for one in upgrades.shortest_path_of_v1([found], query)]
+
+    assert names("3.x") == ["v2", "v3"]
+    assert names(">2") == ["v2", "v4"]
+    assert names("4.x", "c0") == []
+    assert upgrades.shortest_path_of_v1([found], upgrades.UpgradeQuery()) == ()
