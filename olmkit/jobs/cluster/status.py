@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from olmkit.edges.cluster.objects import ClusterObjects, Kind
@@ -13,7 +14,7 @@ from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState, Objects
-from olmkit.olm.explain.explanation import Explanation
+from olmkit.olm.explain.explanation import Explanation, Readiness
 from olmkit.olm.explain.installs import explain
 from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import explain as extension_explain
@@ -56,7 +57,10 @@ class CatalogRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorsStatus:
-    """Operators and catalogs; `notes` name the kinds that the user may not list."""
+    """Operators and catalogs.
+
+    `notes` name the kinds that the user may not list, and say why a ClusterCatalog is not served.
+    """
 
     operators: tuple[OperatorRow, ...]
     catalogs: tuple[CatalogRow, ...]
@@ -108,7 +112,10 @@ async def status(
     return OperatorsStatus(
         operators=tuple(rows),
         catalogs=tuple(shown),
-        notes=tuple(f"not shown: {error.message}" for error in hidden.values()),
+        notes=(
+            *(f"not shown: {error.message}" for error in hidden.values()),
+            *_reasons(catalogs),
+        ),
     )
 
 
@@ -171,6 +178,13 @@ def _source(one: Manifest) -> CatalogRow:
         source=text(kinds.spec(one).get("address") or kinds.spec(one).get("image")),
         state=kinds.connection_state(one) or "none yet",
     )
+
+
+def _reasons(catalogs: Objects) -> Iterator[str]:
+    """Yield why OLM v1 cannot read a catalog, or its current image."""
+    for found in map(cluster_catalogs.explain_change, catalogs):
+        if found is not None and found.readiness is not Readiness.WAITING:
+            yield found.message
 
 
 def _catalog_state(catalog: Manifest) -> str:

@@ -392,7 +392,8 @@ def _explain_pull(failure: Failure, part: Part) -> Diagnosis:
         message=f"OLM cannot pull the image of the bundle: {reason}",
         hint="push the image, or correct the catalog that names it"
         if catalogs.is_missing_image(reason)
-        else "check that operator-controller can reach that registry and may pull from it",
+        else "check that operator-controller can reach that registry and may pull from it; with a "
+        "mirror, mount its `registries.conf` in operator-controller",
         readiness=failure.readiness,
         origin=FaultOrigin.WORLD,
     )

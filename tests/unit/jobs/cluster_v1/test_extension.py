@@ -404,8 +404,11 @@ def test_status_shows_extensions_in_a_cluster_without_olm_v0() -> None:
             seen = {"observedGeneration": shelf["metadata"].get("generation", 1)}
             status_of = {"conditions": [*conditions, last | seen]}
             server.put("clustercatalogs", shelf | {"status": status_of})
-            (row_of,) = (await status.status(reader)).catalogs
+            found = await status.status(reader)
+            (row_of,) = found.catalogs
             assert row_of.state == state
+            said = ["the catalog `shelf` still serves its previous content"]
+            assert [one.partition(",")[0] for one in found.notes] == said * (state == "outdated")
         assert (await status.status(reader, package="other")).operators == ()
 
     run(scenario)
