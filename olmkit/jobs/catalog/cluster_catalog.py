@@ -99,7 +99,9 @@ async def _absent(reader: ClusterObjects, name: str) -> str:
         return f"did you mean `{near[0]}`?"
     if len(existing) > _MOST_NAMED:
         return f"run `kubectl get clustercatalogs` to see all {len(existing)} of the cluster"
-    return f"the cluster has {', '.join(f'`{one}`' for one in existing) or 'none'}"
+    if not existing:
+        return f"the cluster has none; {cluster_catalogs.CREATING}"
+    return f"the cluster has {', '.join(f'`{one}`' for one in existing)}"
 
 
 async def _find(reader: ClusterObjects, name: str) -> Manifest:

@@ -140,7 +140,10 @@ def test_an_unserved_cluster_catalog_is_reported(
     [
         (("other", "shelf"), "did you mean `shelf`?"),
         (("b", "a"), "the cluster has `a`, `b`"),
-        ((), "the cluster has none"),
+        (
+            (),
+            "the cluster has none; create one from the image of a catalog: `olmkit catalog deploy",
+        ),
         (tuple("abcdefghij"), "run `kubectl get clustercatalogs` to see all 10 of the cluster"),
         (None, "get permission to list ClusterCatalogs"),
     ],
