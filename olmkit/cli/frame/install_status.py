@@ -5,7 +5,6 @@ The cause comes first, then the path to it from the request, then what to do.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -84,6 +83,8 @@ def note_leftovers(
 @contextmanager
 def note_interruption(app: App, message: str) -> Iterator[None]:
     """Report after an interruption what continues, and the command that waits for it."""
+    import asyncio
+
     try:
         yield
     except (KeyboardInterrupt, asyncio.CancelledError):
