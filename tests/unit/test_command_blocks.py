@@ -43,6 +43,7 @@ PROGRAMS = {
     "date",
     "diff",
     "grep",
+    "jq",
     "python",
     "cp",
     "grpcurl",
