@@ -86,6 +86,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "olmkit": "needs a cluster with OLM; the tests of `tests/e2e/cluster` run these commands",
         "kubectl": _CLUSTER,
     },
+    "docs/how-to/mirror-a-catalog.md": {"kubectl": _CLUSTER},
     "docs/how-to/mixed-operators.md": {
         "kubectl": _CLUSTER,
         "olmkit run": _RUN,
