@@ -60,8 +60,9 @@ class OlmDeployment:
 class OlmStatus:
     """The generations of OLM that the API serves, and their Deployments.
 
-    OLM may also run as processes outside the cluster: then there are no Deployments. A number is
-    None if the API server does not serve the kind, or if the user may not list it.
+    There are no Deployments if OLM runs outside the cluster. The counts of Subscriptions,
+    ClusterExtensions and ClusterCatalogs are None if the API server does not serve the kind, or if
+    the user may not list it.
     """
 
     generations: tuple[str, ...]

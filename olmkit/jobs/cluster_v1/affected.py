@@ -35,7 +35,7 @@ async def notes(
             )
         elif not packages:
             found.append(
-                f"the ClusterExtension `{objects.name(one)}` reads the new catalog, too, and stops "
+                f"the ClusterExtension `{objects.name(one)}` reads the new catalog too, and stops "
                 "while it is not served"
             )
     return tuple(found)

@@ -64,26 +64,39 @@ def explain_change(catalog: Manifest) -> Diagnosis | None:
     if found is not None or not progressing:
         return found
     name, reason = objects.name(catalog), text(progressing.get("reason"))
-    links = (explanation.link(catalog, reason or "new"),)
-    generation = kinds.number(objects.metadata(catalog).get("generation"))
-    if kinds.number(progressing.get("observedGeneration")) < generation:
-        return Diagnosis(
-            cause="catalog-outdated",
-            message=f"catalogd has not yet read the change of the catalog `{name}`",
-            links=links,
-            readiness=Readiness.WAITING,
-        )
+    if _is_unread(catalog):
+        return _outdated(catalog, f"catalogd has not yet read the change of the catalog `{name}`")
     if reason not in _TRIED:
         return None
     said = explanation.first_line(text(progressing.get("message")))
+    return _outdated(
+        catalog,
+        f"the catalog `{name}` still serves its previous content, because catalogd cannot read "
+        f"`{image(catalog)}`: {said}",
+        hint=_hint(name, image(catalog), said),
+        readiness=_TRIED[reason],
+    )
+
+
+def _is_unread(catalog: Manifest) -> bool:
+    """Return whether catalogd has not seen the last change of the ClusterCatalog."""
+    progressing = kinds.any_condition(catalog, "Progressing")
+    generation = kinds.number(objects.metadata(catalog).get("generation"))
+    return kinds.number(progressing.get("observedGeneration")) < generation
+
+
+def _outdated(
+    catalog: Manifest, message: str, *, hint: str = "", readiness: Readiness = Readiness.WAITING
+) -> Diagnosis:
+    progressing = kinds.any_condition(catalog, "Progressing")
+    is_waiting = readiness is Readiness.WAITING
     return Diagnosis(
         cause="catalog-outdated",
-        message=f"the catalog `{name}` still serves its previous content, because catalogd cannot "
-        f"read `{image(catalog)}`: {said}",
-        hint=_hint(name, image(catalog), said),
-        links=links,
-        readiness=_TRIED[reason],
-        origin=FaultOrigin.WORLD,
+        message=message,
+        hint=hint,
+        links=(explanation.link(catalog, text(progressing.get("reason")) or "new"),),
+        readiness=readiness,
+        origin=FaultOrigin.MATERIAL if is_waiting else FaultOrigin.WORLD,
     )
 
 
@@ -111,45 +124,29 @@ def explain_outdated_image(catalog: Manifest, digest: str) -> Diagnosis | None:
     name, ref = objects.name(catalog), image(catalog)
     message = f"the catalog `{name}` serves an older image than `{ref}` names now"
     progressing = kinds.any_condition(catalog, "Progressing")
-    links = (explanation.link(catalog, text(progressing.get("reason")) or "new"),)
     reason = text(progressing.get("reason"))
     if reason in _TRIED and text(progressing.get("message")):
         said = explanation.first_line(text(progressing.get("message")))
-        return Diagnosis(
-            cause="catalog-outdated",
-            message=f"{message}, and catalogd cannot read that: {said}",
+        return _outdated(
+            catalog,
+            f"{message}, and catalogd cannot read the new image: {said}",
             hint=_hint(name, ref, said),
-            links=links,
             readiness=_TRIED[reason],
-            origin=FaultOrigin.WORLD,
         )
-    generation = kinds.number(objects.metadata(catalog).get("generation"))
+    if _is_unread(catalog):
+        return _outdated(catalog, f"{message}; catalogd has not yet read the new image")
     minutes = poll_minutes(catalog)
-    if kinds.number(progressing.get("observedGeneration")) < generation:
-        return Diagnosis(
-            cause="catalog-outdated",
-            message=f"{message}; catalogd has not yet read it",
-            links=links,
-            readiness=Readiness.WAITING,
-        )
     if minutes:
         last = text(kinds.status(catalog).get("lastUnpacked"))
         unit = "minute" if minutes == 1 else "minutes"
-        return Diagnosis(
-            cause="catalog-outdated",
-            message=f"{message}; catalogd looks every {minutes} {unit}"
-            f"{f', and unpacked the last one at {last}' if last else ''}",
-            links=links,
-            readiness=Readiness.WAITING,
-        )
+        seen = f", and unpacked the last image at {last}" if last else ""
+        return _outdated(catalog, f"{message}; catalogd looks every {minutes} {unit}{seen}")
     patch = '{"spec":{"source":{"image":{"pollIntervalMinutes":10}}}}'
-    return Diagnosis(
-        cause="catalog-outdated",
-        message=f"{message}, and catalogd does not look for newer ones",
-        hint=f"let it look: `kubectl patch clustercatalog {name} --type=merge -p '{patch}'`",
-        links=links,
+    return _outdated(
+        catalog,
+        f"{message}, and catalogd does not look for newer ones",
+        hint=f"set an interval: `kubectl patch clustercatalog {name} --type=merge -p '{patch}'`",
         readiness=Readiness.BLOCKED,
-        origin=FaultOrigin.WORLD,
     )
 
 

@@ -81,9 +81,9 @@ def resolve(
 ) -> None:
     """Show what OLM would install, with dependencies and reasons.
 
-    The exit code is 1 if OLM cannot install anything, also if OLM v1 chooses a bundle that it does
-    not install. Installed packages have a Subscription to
-    their default channel, unless one is requested with another channel.
+    The exit code is 1 if OLM cannot install anything, or if OLM v1 chooses a bundle that it does
+    not install. Installed packages have a Subscription to their default channel, unless one is
+    requested with another channel.
     """
     from olmkit.catalog.cluster_version import ClusterVersion
     from olmkit.catalog.selection import Selection

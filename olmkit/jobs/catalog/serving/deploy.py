@@ -25,7 +25,7 @@ from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import install_objects
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Diagnosis, Explanation
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
 from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import extension as v1
 
@@ -92,9 +92,10 @@ def _refuse_directory(image: str) -> None:
 async def notes(
     reader: ClusterObjects, manifests: tuple[Manifest, ...], access: Access
 ) -> tuple[str, ...]:
-    """Return what changes for others: the ClusterExtensions that will read a new ClusterCatalog.
+    """Return notes about side effects of `apply`.
 
-    For an existing one, return the settings that it loses because no option keeps them.
+    They name the ClusterExtensions that will read a new ClusterCatalog, and the settings of an
+    existing one that no option keeps.
     """
     found: list[str] = []
     for catalog in manifests:
@@ -123,7 +124,11 @@ def _lost_settings(before: Manifest, after: Manifest) -> Iterator[str]:
         yield f"the priority of the ClusterCatalog `{name}` changes from {old} to {new}{keeping}"
     minutes = cluster_catalogs.poll_minutes(before)
     if minutes and not cluster_catalogs.poll_minutes(after):
-        keeping = "" if "@" in cluster_catalogs.image(after) else f"; `--poll {minutes}` keeps that"
+        keeping = (
+            ""
+            if "@" in cluster_catalogs.image(after)
+            else f"; `--poll {minutes}` keeps the interval"
+        )
         yield f"catalogd no longer looks for new images of the ClusterCatalog `{name}`{keeping}"
 
 
@@ -185,7 +190,11 @@ async def apply(
 def _explain_outdated(catalog: Manifest, age: Age) -> Diagnosis | None:
     expected = age.expected.get(objects.name(catalog), "")
     found = cluster_catalogs.explain_outdated_image(catalog, expected)
-    if found is None or cluster_catalogs.poll_minutes(catalog) or found.readiness.name != "BLOCKED":
+    if (
+        found is None
+        or cluster_catalogs.poll_minutes(catalog)
+        or found.readiness is not Readiness.BLOCKED
+    ):
         return found
     return replace(found, hint="pass `--poll MINUTES`, or name the image by its digest")
 

@@ -101,7 +101,7 @@ class ExtensionSettings:
 
 
 def refusals_of_v1(bundle: Bundle) -> tuple[str, ...]:
-    """Return sentences: why OLM v1 does not install a bundle, as far as the catalog states it."""
+    """Return the reasons in the catalog why OLM v1 does not install a bundle, as sentences."""
     from olmkit.hub import records  # OLM v0 does not need these modules
     from olmkit.hub.package import installs
 

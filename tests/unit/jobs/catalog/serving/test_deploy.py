@@ -237,7 +237,7 @@ def test_extensions_that_also_read_a_new_catalog_are_named(
             content.clear()
             found = await deploy.notes(reader, made, Access())
             assert len(found) == 2
-            assert "`cache` reads the new catalog, too, and stops while it is not" in found[0]
+            assert "`cache` reads the new catalog too, and stops while it is not" in found[0]
             await reader.apply(made[0])
             assert await deploy.notes(reader, made, Access()) == ()
 
@@ -248,7 +248,9 @@ def test_extensions_that_also_read_a_new_catalog_are_named(
             assert await deploy.notes(reader, (kept,), Access()) == ()
             rank, poll = await deploy.notes(reader, made, Access())
             assert rank.endswith("`shelf` changes from 5 to 0; `--priority 5` keeps it")
-            assert poll.endswith("new images of the ClusterCatalog `shelf`; `--poll 10` keeps that")
+            assert poll.endswith(
+                "new images of the ClusterCatalog `shelf`; `--poll 10` keeps the interval"
+            )
 
     asyncio.run(scenario())
 
