@@ -11,7 +11,7 @@ import click
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.cli.bundle import scorecard_forms
 from olmkit.cli.frame import app as frame
-from olmkit.cli.frame import option_values
+from olmkit.cli.frame import option_checks, option_values
 from olmkit.cli.frame import output as output_forms
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.cluster_options import DurationType, Target, cluster_options
@@ -86,6 +86,7 @@ _FORMS = {
     default="default",
     show_default=True,
     metavar="NAME",
+    callback=option_checks.object_names,
     help="Service account of the pods; that of the configuration takes precedence.",
 )
 @click.option(
@@ -112,6 +113,7 @@ _FORMS = {
     "--storage-image",
     default=option_values.STORAGE_IMAGE,
     metavar="IMAGE",
+    callback=option_checks.image_reference,
     help="Image that keeps stored files until they are fetched; it needs `sh` and `tar`. "
     "Default: that of operator-sdk.",
 )
@@ -120,6 +122,7 @@ _FORMS = {
     "--untar-image",
     default=option_values.UNTAR_IMAGE,
     metavar="IMAGE",
+    callback=option_checks.image_reference,
     help="Image that unpacks the bundle in the pod; it needs `tar`. Default: that of operator-sdk.",
 )
 @cluster_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmkit.cli.catalog import inputs
-from olmkit.cli.frame import options
+from olmkit.cli.frame import option_checks, options
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
 
@@ -163,10 +163,12 @@ def bundles(
     from olmkit.base.version_constraints import VersionConstraint
     from olmkit.catalog import listing
 
+    with option_checks.checked("--version"):
+        wanted_versions = VersionConstraint.parse(versions) if versions else None
     wanted = listing.Filter(
         packages=patterns,
         channels=channel_patterns,
-        versions=VersionConstraint.parse(versions) if versions else None,
+        versions=wanted_versions,
         heads=heads,
         deprecated=deprecated,
     )

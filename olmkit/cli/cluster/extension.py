@@ -11,7 +11,7 @@ import click
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.cluster import announcement, deletion
-from olmkit.cli.frame import install_status, output
+from olmkit.cli.frame import install_status, option_checks, output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.cluster_options import Target
 from olmkit.cli.frame.exits import Exit
@@ -78,6 +78,8 @@ def install(
     )
     if not words["package"]:
         raise click.UsageError("Name a package.")
+    if words["version"]:
+        option_checks.check_range_of_v1("--version", words["version"])
     poll_minutes = job.poll_minutes(words["poll"]) if words["poll"] else 0
 
     async def run() -> None:
@@ -131,6 +133,9 @@ def upgrade(
 
     from olmkit.jobs.cluster_v1 import upgrade as job
     from olmkit.olm.explain.explanation import Explanation
+
+    if to:
+        option_checks.check_range_of_v1("--to", to)
 
     async def run() -> None:
         clock = asyncio.get_running_loop().time

@@ -18,6 +18,7 @@ from olmkit.cli.frame.cluster_options import (
     own_catalog_options,
     timeout_option,
 )
+from olmkit.cli.frame.option_checks import object_names
 from olmkit.cli.frame.registry_options import registry_options
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ if TYPE_CHECKING:
     "--service-account",
     default="",
     metavar="NAME",
+    callback=object_names,
     help="Service account that OLM v1 uses to install, if its release requires one.",
 )
 @click.option(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olmkit.cli.frame import option_values, options
+from olmkit.cli.frame import option_checks, option_values, options
 
 if TYPE_CHECKING:
     from olmkit.edges.cluster.objects import ClusterObjects
@@ -137,6 +137,7 @@ def own_catalog_options(run: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             metavar="IMAGE",
             envvar="OLMKIT_CATALOG_SERVER",
+            callback=option_checks.image_reference,
             help="Image with `opm` that serves the catalog of a single bundle.",
         ),
         click.option(
@@ -144,6 +145,7 @@ def own_catalog_options(run: Callable[..., Any]) -> Callable[..., Any]:
             "secrets",
             multiple=True,
             metavar="NAME",
+            callback=option_checks.object_names,
             help="Pull secret for the images of the catalog and the bundle; repeatable.",
         ),
     ]

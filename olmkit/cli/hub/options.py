@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.cli.frame import option_checks
+from olmkit.cli.frame.cluster_options import namespace_name
 
 _LIBRARIES = ("jinja2", "markdown_it", "nh3")
 
@@ -32,6 +34,7 @@ def source_options(run: Callable[..., Any]) -> Callable[..., Any]:
         "--catalog-name",
         default="",
         metavar="NAME",
+        callback=option_checks.object_names,
         help="Name of the catalog in clusters, for the installation instructions. Default: the "
         "last part of REF.",
     )
@@ -39,12 +42,14 @@ def source_options(run: Callable[..., Any]) -> Callable[..., Any]:
         "--catalog-namespace",
         default="",
         metavar="NAME",
+        callback=namespace_name,
         help="Namespace of the CatalogSource. Default: `olm`, or `openshift-marketplace`.",
     )
     @click.option(
         "--catalog-image",
         default="",
         metavar="IMAGE",
+        callback=option_checks.image_reference,
         help="Image of the catalog: the instructions create it. Default: REF if it is an image.",
     )
     @click.option(

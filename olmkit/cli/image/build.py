@@ -92,6 +92,7 @@ def build(
     """
     from olmkit.jobs.image import build as job
     from olmkit.jobs.image.build import ImageBuildOptions
+    from olmkit.oci import reference as references
 
     wanted = ImageBuildOptions(publish=options, engine=engine, **given)
     if dry_run and engine:
@@ -101,6 +102,8 @@ def build(
         )
     if dry_run:
         planned = job.plan(wanted)
+        for name in filter(None, (planned.base, options.target)):
+            references.parse_image(name)  # as the build does
         app.emit(_json(planned), text=_text(planned))
         return
     with push_output.show_progress(app) as report:

@@ -9,6 +9,7 @@ import click
 
 from olmkit.cli.frame import option_values, output
 from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import namespace_name
 from olmkit.cli.frame.push_output import size_text
 from olmkit.cli.frame.registry_options import registry_options, source_date, target_options
 from olmkit.cli.frame.selection_options import (
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     default=option_values.MARKETPLACE,
     show_default=True,
     metavar="NAME",
+    callback=namespace_name,
     help="Namespace of the CatalogSource.",
 )
 @click.option(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olmkit.cli.catalog import inputs
+from olmkit.cli.frame import option_checks
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import olm_option
 from olmkit.cli.frame.exits import Exit
@@ -62,6 +63,7 @@ def path(
     The exit code is 1 if the path leads neither to the newest nor to the requested version. The
     command assumes that dependencies are available.
     """
+    from olmkit.base.versions import InvalidRangeError
     from olmkit.catalog.cluster_version import ClusterVersion
     from olmkit.jobs.catalog.upgrades import path as job
     from olmkit.jobs.catalog.upgrades.path import PathOptions
@@ -76,7 +78,8 @@ def path(
         is_v1=olm == "v1",
         cluster=cluster,
     )
-    found = job.path(catalog, options)
+    with option_checks.checked("--to", InvalidRangeError):
+        found = job.path(catalog, options)
     upgrade_path = found.upgrade_path
     lines = [
         upgrade_path.start.name,

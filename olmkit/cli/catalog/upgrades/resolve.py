@@ -11,6 +11,7 @@ import click
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.catalog import inputs
+from olmkit.cli.frame import option_checks
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import olm_option
 from olmkit.cli.frame.exits import Exit
@@ -93,6 +94,9 @@ def resolve(
 
     asked = [Selection.parse(one) for one in requests]
     cluster = ClusterVersion.parse(cluster_version) if cluster_version else None
+    for request in asked if olm == "v1" else ():
+        if request.version:
+            option_checks.check_range_of_v1("--install", request.version)
     if not asked and not installed:
         raise ConfigurationError("nothing to resolve", hint="name a package with `--install`")
     catalogs = dict(_catalog(app, reference, access) for reference in references)

@@ -85,6 +85,9 @@ def test_an_unreachable_server_is_exit_code_3(
         ["install", "a", "--create-service-account"],
         ["uninstall", "a", "-n", "Apps"],
         ["status", "-n", "a/b"],
+        ["install", "a", "--olm", "v1", "--service-account", "A b"],
+        ["install", "a", "--pull-secret", "A b"],
+        ["install", "a", "--catalog-server", "quay.io/Opm:v1"],
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -100,8 +103,11 @@ def test_invalid_usage_ends_with_2(words: list[str], tmp_path: Path) -> None:
 def test_an_invalid_range_of_olm_v1_is_reported_before_a_request_to_the_cluster(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main.run([*words, "--olm", "v1", *unreachable(tmp_path)]) == 1
-    assert "cannot be requested of OLM v1" in capsys.readouterr().err
+    assert main.run([*words, "--olm", "v1", *unreachable(tmp_path)]) == 2
+    assert (
+        f"error: invalid value for `{words[2]}`: `{words[3]}` cannot be requested of OLM v1"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_missing_kubeconfig_is_reported(

@@ -71,3 +71,14 @@ def test_the_installer_ends_with_olmkit_and_its_files_are_removed(
 def test_a_plan_is_that_of_a_build_without_an_engine(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["image", "build", "--engine", "docker", "--dry-run"]) == 2
     assert "leave `--dry-run` out, or `--engine`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--tag", "--base"])
+def test_a_plan_has_no_invalid_names_of_images(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    operator = str(Path(__file__).parents[4] / "operator")
+    words = ["image", "build", "-C", operator, "--dry-run"]
+    assert main.run([*words, option, "quay.io/example/Operator:v1"]) == 2
+    assert "`quay.io/example/Operator:v1` is not an image reference" in capsys.readouterr().err
+    assert main.run([*words, option, "quay.io/example/operator:v1"]) == 0
