@@ -164,11 +164,15 @@ def _prefix_path(root: str, at: Location) -> Location:
 
 @dataclass(eq=False)
 class OlmkitError(Exception):
-    """The job cannot continue. It has a message and, if there are places, diagnostics."""
+    """The job cannot continue. It has a message and, if there are places, diagnostics.
+
+    `cause` is a name for scripts, as in the output of `olmkit why`; empty for most errors.
+    """
 
     message: str
     hint: str = ""
     diagnostics: Sequence[Diagnostic] = field(default=())
+    cause: str = field(default="", kw_only=True)
 
     def __str__(self) -> str:
         return self.message

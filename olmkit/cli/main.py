@@ -253,7 +253,12 @@ def _report_error(error: OlmkitError, context: click.Context) -> int:
     if app.debug:
         _print_traceback(error)
     if app.is_json:
-        words = output.envelope(app.command, None, error.diagnostics, error)
+        result = None
+        if app.request is not None:
+            from olmkit.cli.frame import install_status
+
+            result = install_status.refusal(error, app.request)
+        words = output.envelope(app.command, result, error.diagnostics, error)
         app.terminal.result(words, exact=True)
     else:
         app.terminal.say(output.error_text(error, app.sources, color=app.terminal.color_err))

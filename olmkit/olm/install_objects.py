@@ -292,6 +292,7 @@ def choose_mode(supported: Sequence[str], namespace: str, requested: Mode | None
             raise InputError(
                 f"the bundle does not support the install mode `{lacking[0]}`",
                 hint=f"it supports {', '.join(f'`{mode}`' for mode in supported)}",
+                cause="install-mode-not-supported",
             )
         return requested
     if not supported or "AllNamespaces" in supported:
@@ -302,6 +303,7 @@ def choose_mode(supported: Sequence[str], namespace: str, requested: Mode | None
         f"the bundle supports only {', '.join(f'`{mode}`' for mode in supported)}: "
         "name the namespaces to watch",
         hint=f"`--mode {supported[0]}=NAMESPACE`",
+        cause="install-mode-not-supported",
     )
 
 
@@ -315,6 +317,7 @@ def check_group(group: Manifest, supported: Sequence[str], requested: Mode | Non
             f"namespace `{place}` has the OperatorGroup `{objects.name(group)}`, which watches "
             f"{watched}, not what `{requested}` says",
             hint="change it, or use another namespace: a namespace has one OperatorGroup",
+            cause="install-mode-not-supported",
         )
     lacking = [mode for mode in kinds.required_modes(targets, place) if mode not in supported]
     if supported and lacking:
@@ -323,6 +326,7 @@ def check_group(group: Manifest, supported: Sequence[str], requested: Mode | Non
             f"`{objects.name(group)}` of namespace `{place}` requires",
             hint=f"it supports {', '.join(f'`{mode}`' for mode in supported)}: "
             "use another namespace",
+            cause="install-mode-not-supported",
         )
 
 

@@ -50,7 +50,7 @@ def ignoring_absence(app: App, package: str, *, is_ignored: bool) -> Iterator[No
         if not is_ignored:
             raise
         app.terminal.note(error.message)
-        app.emit(_value([], [], (), {"package": package}), text=_NOTHING)
+        app.emit(_value([], [], (), {"package": package}, error.cause), text=_NOTHING)
         app.exit(Exit.DONE)
 
 
@@ -106,7 +106,8 @@ def show(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
         *(f"still exists: {one}" for one in left),
         *(f"kept: {one}" for one in stays),
     ]
-    app.emit(_value(deleted, left, stays, facts), text="\n".join(lines) or _NOTHING)
+    value = _value(deleted, left, stays, facts, cause="objects-remain" if left else "")
+    app.emit(value, text="\n".join(lines) or _NOTHING)
     if left:
         if done.hint:
             app.terminal.say(f"hint: {done.hint}")
@@ -114,6 +115,16 @@ def show(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
 
 
 def _value(
-    removed: list[str], remaining: list[str], stays: Sequence[str], facts: dict[str, Any]
+    removed: list[str],
+    remaining: list[str],
+    stays: Sequence[str],
+    facts: dict[str, Any],
+    cause: str = "",
 ) -> dict[str, Any]:
-    return {**facts, "removed": removed, "left": remaining, "stays": list(stays)}
+    return {
+        **facts,
+        "cause": cause or None,
+        "removed": removed,
+        "left": remaining,
+        "stays": list(stays),
+    }

@@ -287,7 +287,8 @@ def _show_missing_permissions(app: App) -> Iterator[None]:
         yield
     except MissingPermissionsError as error:
         if app.is_json:
-            result = {"objects": list(error.manifests)}
+            reason = install_status.refusal(error, app.request or {}) or {}
+            result = {**reason, "objects": list(error.manifests)}
             words = output.envelope(app.command, result, error.diagnostics, error)
             app.terminal.result(words, exact=True)
             app.exit(Exit.NO)

@@ -144,6 +144,7 @@ def install(
     Prints what will be installed and with which permissions. If the installation stops, prints the
     reason.
     """
+    app.request = {"package": words["package"] or None}
     undone = app.terminal.note if on_failure == "remove" else None
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it imports modules that OLM v0 does not need

@@ -100,7 +100,6 @@ def _value(found: OperatorsStatus) -> dict[str, Any]:
                 "catalog": row.catalog,
                 "approval": row.approval,
                 "installed": row.installed or None,
-                "version": row.version or None,
                 **install_status.value(row.explanation),
             }
             for row in found.operators

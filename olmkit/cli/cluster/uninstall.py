@@ -64,6 +64,7 @@ def uninstall(
     `--delete-operands` if objects exist. Also finds and removes what an earlier run or another
     program has left of the operator.
     """
+    app.request = {"package": package}
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it imports modules that OLM v0 does not need
 

@@ -99,6 +99,7 @@ def upgrade(
     Approves each InstallPlan on the upgrade path if approval is manual, and prints its changes
     first.
     """
+    app.request = {"package": package or None}
     if bool(package) == bool(bundle):
         both = ", not both" if package else ""
         raise click.UsageError(f"Name a package, or a bundle with `--bundle`{both}.")

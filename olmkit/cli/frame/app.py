@@ -29,7 +29,11 @@ MAX_SHOWN_FILE: Final = 16 * 1024 * 1024
 
 @dataclass(slots=True, kw_only=True)
 class App:
-    """One run of one command."""
+    """One run of one command.
+
+    `request`: what a job may refuse. The result then has these facts and the reason, in the form of
+    `olmkit why`.
+    """
 
     command: str
     terminal: Terminal
@@ -37,6 +41,7 @@ class App:
     project: Path = Path()
     debug: bool = False
     verbose: int = 0
+    request: dict[str, Any] | None = None
 
     @property
     def is_json(self) -> bool:

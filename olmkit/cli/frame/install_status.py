@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.terminal import paint, printable
@@ -44,10 +45,29 @@ def value(found: Explanation) -> dict[str, Any]:
         "cause": found.cause,
         "message": found.message,
         "hint": found.hint or None,
+        "version": found.version or None,
         "chain": [{"subject": link.subject, "state": link.state} for link in found.chain],
         "log": found.log or None,
         "details": list(found.details),
     }
+
+
+def refusal(error: OlmkitError, request: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a request that a job refuses, and the reason, as JSON.
+
+    None if the reason is invalid usage, or an error of the cluster or a registry.
+    """
+    from olmkit.olm.explain.explanation import Explanation, Readiness
+
+    if not error.cause and not isinstance(error, InputError):
+        return None
+    found = Explanation(
+        readiness=Readiness.BLOCKED,
+        cause=error.cause or "refused",
+        message=error.message,
+        hint=error.hint,
+    )
+    return {**request, **value(found)}
 
 
 @contextmanager

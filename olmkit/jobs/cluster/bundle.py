@@ -86,7 +86,7 @@ async def read_bundle(text: str, access: Access) -> NamedBundle:
         rendered = migrate.migrate(rendered, Level.CSV_METADATA, text)
     bundle = layout.read(found.tree, text)
     if bundle.csv is None:
-        raise InputError(f"`{text}` has no ClusterServiceVersion")
+        raise InputError(f"`{text}` has no ClusterServiceVersion", cause="csv-invalid")
     channel = bundle.default_channel or next(iter(bundle.channels), "") or "stable"
     manifests = tuple(one.value for one in bundle.manifests if isinstance(one.value, dict))
     return NamedBundle(
@@ -232,7 +232,9 @@ def _channel(package: Package, name: str) -> Channel:
     if wanted not in package.channels:
         listed = ", ".join(f"`{other}`" for other in package.channels) or "none"
         raise InputError(
-            f"package `{package.name}` has no channel `{wanted}`", hint=f"it has {listed}"
+            f"package `{package.name}` has no channel `{wanted}`",
+            hint=f"it has {listed}",
+            cause="no-such-channel",
         )
     return package.channels[wanted]
 
@@ -254,4 +256,5 @@ def _entry(package: Package, channel: Channel, version: str) -> str:
     raise InputError(
         f"channel `{channel.name}` of package `{package.name}` has no version `{version}`",
         hint=f"it has {listed}",
+        cause="no-such-version",
     )

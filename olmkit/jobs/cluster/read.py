@@ -54,10 +54,12 @@ async def require_olm(reader: ClusterObjects) -> None:
             raise InputError(
                 "this cluster has OLM v1 only: the API server does not serve Subscriptions",
                 hint="use OLM v1 with `--olm v1`",
+                cause="olm-not-installed",
             )
         raise InputError(
             "OLM is not installed in this cluster: the API server does not serve Subscriptions",
             hint="install it with `olmkit olm install`",
+            cause="olm-not-installed",
         )
 
 
@@ -277,6 +279,7 @@ async def require_not_of_v1(
         raise InputError(
             f"{found.message}, and a ClusterExtension of OLM v1 does",
             hint=f"run `{command} {package} --olm v1`",
+            cause="not-installed",
         )
 
 

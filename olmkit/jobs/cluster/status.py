@@ -30,7 +30,7 @@ class OperatorRow:
     """The state of one Subscription or ClusterExtension.
 
     `catalog` is `NAMESPACE/NAME`, or a name for OLM v1. `installed` is the name of the bundle,
-    `version` its version, or empty.
+    or empty.
     """
 
     olm: str
@@ -41,7 +41,6 @@ class OperatorRow:
     catalog: str
     approval: str
     installed: str
-    version: str
     explanation: Explanation
 
 
@@ -132,7 +131,6 @@ async def _list(
 
 def _subscription(one: Manifest, seen: ClusterState) -> OperatorRow:
     key = kinds.subscription_key(one)
-    csv = seen.csv(seen.installed(one)) or seen.copy(seen.installed(one))
     return OperatorRow(
         olm="v0",
         namespace=objects.namespace(one),
@@ -142,7 +140,6 @@ def _subscription(one: Manifest, seen: ClusterState) -> OperatorRow:
         catalog=f"{key.catalog_namespace}/{key.catalog}",
         approval=text(kinds.spec(one).get("installPlanApproval")) or "Automatic",
         installed=seen.installed(one),
-        version=text(kinds.spec(csv).get("version")),
         explanation=explain(seen, key.package),
     )
 
@@ -156,7 +153,7 @@ def _is_chosen(extension: Manifest, namespace: str, package: str) -> bool:
 
 def _extension(one: Manifest, state: ExtensionState) -> OperatorRow:
     asked = v1.request_of(one)
-    installed, version = v1.installed_bundle(one)
+    installed, _ = v1.installed_bundle(one)
     return OperatorRow(
         olm="v1",
         namespace=text(kinds.spec(one).get("namespace")),
@@ -166,7 +163,6 @@ def _extension(one: Manifest, state: ExtensionState) -> OperatorRow:
         catalog=v1.catalog_name(asked),
         approval="Automatic",
         installed=installed,
-        version=version,
         explanation=extension_explain.explain(state),
     )
 

@@ -51,7 +51,9 @@ async def require(
     found = list(bundle_fit.refusals(listed, facts, replaces=replaces))
     if found:
         first = found[0]
-        raise InputError("; ".join(one.message for one in found), hint=first.hint)
+        raise InputError(
+            "; ".join(one.message for one in found), hint=first.hint, cause=first.cause
+        )
 
 
 async def notes(

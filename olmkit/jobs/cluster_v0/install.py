@@ -126,7 +126,7 @@ def _refuse_ending(state: ClusterState) -> None:
     """Raise `InputError` if the namespace is being deleted."""
     ending = namespaces.explain_namespace(next(iter(state.namespaces), None))
     if ending is not None:
-        raise InputError(ending.message, hint=ending.hint)
+        raise InputError(ending.message, hint=ending.hint, cause=ending.cause)
 
 
 def _refuse_second(state: ClusterState, package: str, namespace: str) -> None:
@@ -136,6 +136,7 @@ def _refuse_second(state: ClusterState, package: str, namespace: str) -> None:
             f"`{package}` is already requested in namespace `{namespace}`",
             hint=f"run `olmkit why {package} -n {namespace}` to see its state, "
             f"or `olmkit upgrade {package} -n {namespace}` to upgrade it",
+            cause="already-installed",
         )
 
 
@@ -323,6 +324,7 @@ async def wait_until_served(
             f"the catalog cannot be served: {found.message}",
             hint="name an image that has `opm`, and that the cluster can pull, "
             "with `--catalog-server`",
+            cause="catalog-not-ready",
         )
 
 
@@ -372,6 +374,7 @@ async def _refuse_twin(reader: ClusterObjects, state: ClusterState, choice: Inst
             f"`{choice.csv}` is installed in namespace `{place}`, and watches namespace "
             f"`{state.namespace}` from there",
             hint=f"`olmkit uninstall {choice.package} -n {place}` removes it",
+            cause="api-owned-elsewhere",
         )
 
 
@@ -401,6 +404,7 @@ def _refuse_orphans(state: ClusterState, choice: InstallChoice) -> None:
                 f"the ClusterServiceVersion `{objects.name(csv)}` exists without a Subscription, "
                 "so OLM would not install the operator",
                 hint=f"`olmkit uninstall {choice.package} -n {state.namespace}` removes it",
+                cause="csv-without-subscription",
             )
 
 
@@ -415,13 +419,18 @@ def _mode(
             f"namespace `{state.namespace}` has several OperatorGroups, so OLM installs nothing "
             f"in it: {names}",
             hint="delete all but one, or use another namespace",
+            cause="several-operator-groups",
         )
     selecting = groups.explain_groups(state) if state.groups else None
     if selecting is not None:
-        raise InputError(selecting.message, hint=selecting.hint)
+        raise InputError(selecting.message, hint=selecting.hint, cause=selecting.cause)
     absent = groups.find_absent_targets(state)
     if absent is not None and absent.is_all:
-        raise InputError(f"the operator would watch nothing: {absent.message}", hint=absent.hint)
+        raise InputError(
+            f"the operator would watch nothing: {absent.message}",
+            hint=absent.hint,
+            cause="target-namespace-missing",
+        )
     if state.groups:
         install_objects.check_group(state.groups[0], supported, requested)
         return None, kinds.target_namespaces(state.groups[0])

@@ -235,6 +235,7 @@ async def _require_visible(
         if image
         else "pass the image of the catalog with `--catalog`, or its address with "
         "`--catalog-address`",
+        cause="no-such-catalog",
     )
 
 
@@ -286,6 +287,7 @@ async def _find_catalog(
                 f"there is no CatalogSource `{options.catalog}`",
                 hint="run `olmkit status` to list the existing ones; write an image with its "
                 "registry",
+                cause="no-such-catalog",
             )
     elif len(near) != 1:
         near = await _find_catalogs(reader, options, near, state)
@@ -296,6 +298,7 @@ async def _find_catalog(
         raise InputError(
             f"several catalogs match: {listed}",
             hint="choose one with `--catalog` and `--catalog-namespace`",
+            cause="several-catalogs",
         )
     return near[0]
 
@@ -315,6 +318,7 @@ def _require_seen(state: ClusterState, options: InstallOptions, missing: str) ->
         else "the CatalogSources of the cluster are unknown, because you may not list them",
         hint="bind the user to a role that allows `list` of `catalogsources.operators.coreos.com` "
         f"{asked}, or pass the image of a catalog with `--catalog`",
+        cause="catalogs-not-listable",
     )
 
 
@@ -323,6 +327,7 @@ async def _not_offered_error(reader: ClusterObjects, package: str) -> InputError
         f"no catalog offers the package `{package}`",
         hint="`olmkit status` lists the catalogs of the cluster; pass an image with `--catalog`"
         f"{await _v1_hint(reader)}",
+        cause="no-such-package",
     )
 
 
@@ -345,6 +350,7 @@ async def _find_catalogs(
             f"{where} has no CatalogSource",
             hint=f"pass an image with `--catalog`, or a bundle with `--bundle`"
             f"{await _v1_hint(reader)}",
+            cause="no-such-catalog",
         )
     listed = await reader.list(_MANIFESTS, options.namespace)
     offered = {
@@ -406,6 +412,7 @@ def _build_choice(
         raise InputError(
             f"the catalog offers `{chosen.csv}`, but {chosen.note}",
             hint="push the bundle image; if it needs credentials, pass `--pull-secret`",
+            cause="bundle-cannot-be-unpacked",
         )
     return InstallChoice(
         package=options.package,

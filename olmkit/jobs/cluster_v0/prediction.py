@@ -74,6 +74,7 @@ async def predict(
         f"OLM cannot install `{choice.csv or choice.package}` in namespace `{state.namespace}`: "
         f"{reason}",
         hint=conflicts.hint(found),
+        cause="resolution-failed",
     )
 
 

@@ -127,6 +127,7 @@ async def plan(
         raise InputError(
             _count(made.unattended, "exists", "exist") + " and would be deleted with the CRDs",
             hint="pass `--delete-operands` too, or delete them first",
+            cause="operands-exist",
         )
     namespace = await cluster_read.created_namespace_note(reader, options.namespace)
     return replace(made, stays=(*made.stays, *namespace))
@@ -140,10 +141,11 @@ def _nothing_to_delete(
     if plan.stays:
         what = "; ".join(plan.stays)
         hint = "" if options.delete_crds else "`--delete-crds --delete-operands` removes that too"
-        return InputError(f"{said.message}; an earlier install left {what}", hint=hint)
+        message = f"{said.message}; an earlier install left {what}"
+        return InputError(message, hint=hint, cause=said.cause)
     if "`-n`" in said.hint:
-        return InputError(said.message, hint=said.hint)
-    return NothingToRemoveError(said.message)
+        return InputError(said.message, hint=said.hint, cause=said.cause)
+    return NothingToRemoveError(said.message, cause=said.cause)
 
 
 async def removal(
@@ -275,6 +277,7 @@ def _check_unread(options: UninstallOptions, unread: operands.UnreadableOperands
         f"the objects of {objects.name(unread.crd)} cannot be listed: {unread.error.message}",
         hint=f"pass `{other}` too, which removes the CRD and its objects without a conversion; or "
         "pass neither option, which keeps both",
+        cause="operands-not-readable",
     )
 
 

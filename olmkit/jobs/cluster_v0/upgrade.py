@@ -174,7 +174,7 @@ async def plan_bundle(
     subscription = await upgrade_plan.require_installed(reader, seen, named.rendered.package)
     installed = seen.installed(subscription)
     if installed == named.rendered.name:
-        raise InputError(f"`{installed}` is installed already")
+        raise InputError(f"`{installed}` is installed already", cause="already-installed")
     package, goal = named.rendered.package, named.rendered.name
     waiting = _waiting_elsewhere(seen, subscription, goal)
     instead = f"instead of {', '.join(kinds.plan_csvs(waiting))}, which waits for approval"

@@ -198,6 +198,7 @@ async def unresolved(
     raise InputError(
         f"OLM cannot upgrade to `{csv}` in namespace `{seen.namespace}`: {reason}",
         hint=conflicts.hint(found),
+        cause="resolution-failed",
     )
 
 
@@ -317,6 +318,7 @@ def _channel(catalog: Model, key: SubscriptionKey) -> Channel:
         raise InputError(
             f"{place} does not have the package `{key.package}`, so it offers no upgrade",
             hint="publish a catalog that has the package, or let the Subscription name another one",
+            cause="no-such-package",
         )
     name = key.channel or package.default_channel
     if name not in package.channels:
@@ -324,6 +326,7 @@ def _channel(catalog: Model, key: SubscriptionKey) -> Channel:
         raise InputError(
             f"package `{package.name}` of {place} has no channel `{name}`",
             hint=f"it has {existing}: choose one with `--channel`",
+            cause="no-such-channel",
         )
     return package.channels[name]
 
@@ -375,7 +378,7 @@ def require_subscription(seen: ClusterState, package: str) -> Manifest:
     subscription = seen.subscription(package)
     if subscription is None:
         explanation = explain(seen, package)
-        raise InputError(explanation.message, hint=explanation.hint)
+        raise InputError(explanation.message, hint=explanation.hint, cause=explanation.cause)
     return subscription
 
 
@@ -384,7 +387,7 @@ def require_created_source(seen: ClusterState, subscription: Manifest) -> Manife
     key = kinds.subscription_key(subscription)
     catalog = seen.catalog(key.catalog, key.catalog_namespace)
     if catalog is None:
-        raise InputError(f"the CatalogSource `{key.catalog}` is gone")
+        raise InputError(f"the CatalogSource `{key.catalog}` is gone", cause="no-such-catalog")
     if not install_objects.is_ours(catalog):
         raise InputError(
             f"the CatalogSource `{key.catalog}` was not created by olmkit, so olmkit does "
@@ -446,8 +449,7 @@ def no_path_error(start: str, goal: str, *, end: str, key: SubscriptionKey) -> I
         hint = "OLM does not downgrade: uninstall the operator, and install it with `--version`"
     why = "the catalog offers no next version" if start == end else f"it ends at `{end}`"
     return InputError(
-        f"no upgrade path leads from `{start}` to `{goal}`: {why}",
-        hint=hint,
+        f"no upgrade path leads from `{start}` to `{goal}`: {why}", hint=hint, cause="no-way"
     )
 
 

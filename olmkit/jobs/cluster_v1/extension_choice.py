@@ -154,7 +154,9 @@ async def choose_for_upgrade(
     try:
         with _name_disabled(off):
             if name and not _has_package(read, package):
-                raise NotOfferedError(_not_found(read, package), hint=cluster_catalogs.ADDING)
+                raise NotOfferedError(
+                    _not_found(read, package), hint=cluster_catalogs.ADDING, cause="no-such-package"
+                )
             chosen = _choose(read, package, query, version, hint=hint)
     except DowngradeError as error:
         error.hint = _downgrade_hint(objects.name(extension))
@@ -215,7 +217,9 @@ async def _read(
             try:
                 return (await _read_served(reader, named, existing),)
             except InputError as error:
-                raise NoCatalogError(error.message, hint=error.hint) from error
+                raise NoCatalogError(
+                    error.message, hint=error.hint, cause="no-such-catalog"
+                ) from error
         if is_new:
             return (await _read_served(reader, named, existing),)
     else:
@@ -228,7 +232,7 @@ async def _read(
                 if off
                 else _no_catalog_hint(every, is_new=is_new)
             )
-            raise NoCatalogError(_no_catalog_error(every), hint=hint)
+            raise NoCatalogError(_no_catalog_error(every), hint=hint, cause="no-such-catalog")
     found = []
     for one in selected:
         ailing = cluster_catalogs.explain_catalog(one)
@@ -260,11 +264,12 @@ def _name_disabled(off: Sequence[Manifest]) -> Iterator[None]:
 
 def _unusable_error(ailing: Diagnosis, *, is_one_of_many: bool, is_new: bool) -> InputError:
     if not is_one_of_many:
-        return InputError(ailing.message, hint=ailing.hint)
+        return InputError(ailing.message, hint=ailing.hint, cause=ailing.cause)
     return InputError(
         f"{ailing.message}, and OLM v1 reads every catalog for a ClusterExtension without a "
         "selector",
         hint=f"{_ONE_FOR_INSTALL if is_new else _ONE_FOR_UPGRADE}, or fix that one: {ailing.hint}",
+        cause=ailing.cause,
     )
 
 
@@ -323,6 +328,7 @@ def _choose(
                 hint=f"the package has {listed}: choose one with `--channel`"
                 if known
                 else "the package has no channels",
+                cause="no-such-channel",
             )
     if not any(upgrades.offers_of_v1(_package(one, package), query) for one in having):
         raise _none_fits_error(having, package, query, version, place)
@@ -332,6 +338,7 @@ def _choose(
         raise InputError(
             f"several catalogs of the same priority have `{package}`: {names}",
             hint=f"{hint}, or give one ClusterCatalog a higher `spec.priority`",
+            cause="several-catalogs",
         )
     resolver.require_alone(ambiguous[0].bundle)
     return ambiguous[0]
@@ -349,7 +356,9 @@ def _none_fits_error(
     at = after.version.version if after and after.version else None
     if after is None:
         return NotOfferedError(
-            missing, hint=f"run `olmkit catalog list bundles {place} {package}` to see all versions"
+            missing,
+            hint=f"run `olmkit catalog list bundles {place} {package}` to see all versions",
+            cause="no-such-version",
         )
     paths = (
         f"run `olmkit catalog path {place} {package} --from {at or after.name} --olm v1`"
@@ -358,14 +367,19 @@ def _none_fits_error(
     best = resolver.rivals(having, package, replace(query, installed=None))
     found = best[0].bundle if best else None
     if found is None or found.name == after.name:
-        return NotOfferedError(f"{missing} and upgrades from `{after.name}`", hint=paths)
+        return NotOfferedError(
+            f"{missing} and upgrades from `{after.name}`", hint=paths, cause="no-way"
+        )
     if _is_older(found, at):
         return DowngradeError(
             f"`{found.name}` is older than the installed `{after.name}`{where}, and OLM v1 does "
-            "not downgrade"
+            "not downgrade",
+            cause="no-way",
         )
     return NotOfferedError(
-        f"no upgrade leads from the installed `{after.name}` to `{found.name}`{where}", hint=paths
+        f"no upgrade leads from the installed `{after.name}` to `{found.name}`{where}",
+        hint=paths,
+        cause="no-way",
     )
 
 
@@ -392,12 +406,13 @@ def _downgrade_note(bundle: Bundle, name: str, installed: Version | None) -> Ite
 def _not_found_error(read: Sequence[ClusterCatalog], package: str, place: str) -> NotOfferedError:
     listing = f"run `olmkit catalog list packages {place}` to see all packages of a catalog"
     if len(read) > 1:
-        return NotOfferedError(_not_found(read, package), hint=listing)
+        return NotOfferedError(_not_found(read, package), hint=listing, cause="no-such-package")
     near = similar_package(package, read[0].catalog.packages)
     where = place.removeprefix("clustercatalog:")
     return NotOfferedError(
         f"the catalog `{where}` does not have the package `{package}`",
         hint=f"did you mean `{near}`?" if near else listing,
+        cause="no-such-package",
     )
 
 
@@ -473,6 +488,7 @@ def _hops_error(extension: Manifest, name: str, hops: Sequence[Bundle]) -> NotOf
         f"performs one at a time: {' → '.join(hop.name for hop in hops)}",
         hint=f"begin with `olmkit upgrade {objects.name(extension)} --olm v1 --to "
         f"{hops[0].version}`",
+        cause="no-way",
     )
 
 

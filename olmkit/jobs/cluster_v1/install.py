@@ -143,12 +143,14 @@ async def _require_none(reader: ClusterObjects, package: str) -> None:
             raise InputError(
                 f"the ClusterExtension `{name}` exists already",
                 hint=_existing_hint(name),
+                cause="already-installed",
             )
         if requested == package:
             raise InputError(
                 f"the ClusterExtension `{name}` requests the package `{package}` already, and OLM "
                 "v1 installs a package once in a cluster",
                 hint=_existing_hint(name),
+                cause="already-installed",
             )
 
 
@@ -170,6 +172,7 @@ async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account
             "this release of OLM v1 installs with the permissions of a service account",
             hint=f"name one of namespace `{options.namespace}` with `--service-account`, or pass "
             "`--create-service-account`",
+            cause="service-account",
         )
     return Account(
         name=name,
@@ -193,6 +196,7 @@ async def _new_account(
             f"the permissions that `{package}` needs are not known{reason}",
             hint="give this machine access to the catalog and to the image of the bundle, or pass "
             "an existing service account with `--service-account`",
+            cause="bundle-not-readable",
         )
     needs = permissions.required_permissions(
         offer.brings.manifests, extension=package, release=await preflight.release(reader)
@@ -209,6 +213,7 @@ def _require_ours(catalogs: Iterable[Manifest], name: str) -> None:
             raise InputError(
                 f"the ClusterCatalog `{name}` exists, and olmkit did not create it",
                 hint=f"use it by its name, `--catalog {name}`, or delete it",
+                cause="object-owned-elsewhere",
             )
 
 

@@ -125,7 +125,9 @@ async def check_account(reader: ClusterObjects, account: Account, *, hint: str =
     question = reader.find(("v1", "ServiceAccount"), name, place)
     if await or_default(question, {}) is None:
         raise InputError(
-            f"the service account `{name}` does not exist in namespace `{place}`", hint=hint
+            f"the service account `{name}` does not exist in namespace `{place}`",
+            hint=hint,
+            cause="service-account",
         )
 
 
@@ -139,7 +141,7 @@ async def check_objects(reader: ClusterObjects, manifests: Iterable[Manifest]) -
             try:
                 await reader.create(one, dry_run=True)
             except Invalid as error:
-                raise InputError(error.message) from error
+                raise InputError(error.message, cause="object-refused") from error
             except AlreadyExists:
                 continue  # a catalog that an earlier install created
 
@@ -152,7 +154,7 @@ async def check_change(reader: ClusterObjects, extension: Manifest, patch: Manif
     try:
         await reader.merge(extension, patch, dry_run=True)
     except Invalid as error:
-        raise InputError(error.message) from error
+        raise InputError(error.message, cause="object-refused") from error
 
 
 async def _check_crds(
@@ -177,11 +179,13 @@ async def _check_crds(
                 f"the CustomResourceDefinition `{name}` is being deleted",
                 hint=f"wait, or remove what holds it: `olmkit uninstall {owner or extension} --olm "
                 "v1 --delete-operands`",
+                cause="crd-ending",
             )
         whose = f"belongs to ClusterExtension `{owner}`" if owner else "was not created by OLM v1"
         raise InputError(
             f"the CustomResourceDefinition `{name}` exists and {whose}",
             hint=f"uninstall `{owner}` first" if owner else "uninstall what created it first",
+            cause="object-owned-elsewhere",
         )
     return notes
 
@@ -243,6 +247,7 @@ def _missing_permissions(
         f"that OLM needs to install `{csv}`: {rules[0]}{more}",
         hint="apply the printed manifests, for example with `kubectl apply -f -`",
         manifests=granting,
+        cause="service-account-forbidden",
     )
 
 

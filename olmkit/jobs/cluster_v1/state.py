@@ -49,6 +49,7 @@ async def require_olm(reader: ClusterObjects) -> None:
             "OLM v1 is not installed in this cluster: the API server does not serve "
             "ClusterExtensions",
             hint="install it, or use OLM v0 with `--olm v0`",
+            cause="olm-not-installed",
         )
 
 

@@ -88,8 +88,8 @@ async def plan(
     if extension is None and not crds and not ours:
         error = await states.not_found_error(reader, name, command="olmkit uninstall")
         if error == explain(ExtensionState(name=name)):
-            raise NothingToRemoveError(error.message)
-        raise InputError(error.message, hint=error.hint)
+            raise NothingToRemoveError(error.message, cause="not-installed")
+        raise InputError(error.message, hint=error.hint, cause=error.cause)
     listing = await operand_objects.list_operands(reader, crds, report=report)
     workloads = await or_default(reader.list(kinds.DEPLOYMENT, labels=labels), ())
     place = text(kinds.spec(extension).get("namespace"))
@@ -120,6 +120,7 @@ def require_complete(removal: ExtensionRemoval) -> None:
     raise InputError(
         f"OLM v1 deletes the CRDs with the ClusterExtension `{removal.name}`, and {counted}",
         hint="pass `--delete-operands` to delete them first, while the operator can clean up",
+        cause="operands-exist",
     )
 
 

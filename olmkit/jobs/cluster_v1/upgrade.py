@@ -87,7 +87,9 @@ async def plan_when_read(
             raise
         if not waits:
             hint = outdated.hint or "without `--dry-run`, the command waits for the newer image"
-            raise NotOfferedError(f"{error.message}; {outdated.message}", hint=hint) from error
+            raise NotOfferedError(
+                f"{error.message}; {outdated.message}", hint=hint, cause="catalog-outdated"
+            ) from error
     is_found = outdated is None or (made is not None and made.offer.csv not in ("", made.before))
     if made is not None and (is_found or not waits):
         is_newest = made.offer.csv == made.before
@@ -103,7 +105,7 @@ async def _require(reader: ClusterObjects, name: str) -> Manifest:
     found = await states.find(reader, name)
     if found is None:
         error = await states.not_found_error(reader, name, command="olmkit upgrade")
-        raise InputError(error.message, hint=error.hint)
+        raise InputError(error.message, hint=error.hint, cause=error.cause)
     return found
 
 

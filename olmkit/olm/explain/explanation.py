@@ -50,7 +50,8 @@ class ChainLink:
 class Explanation:
     """`cause` is a name for scripts; `log` are the last lines of a container.
 
-    `details` are further lines about the cause, such as each missing permission.
+    `details` are further lines about the cause, such as each missing permission. `version` is the
+    installed version, or empty.
     """
 
     readiness: Readiness
@@ -61,6 +62,7 @@ class Explanation:
     log: str = ""
     details: tuple[str, ...] = ()
     origin: FaultOrigin = FaultOrigin.MATERIAL
+    version: str = ""
 
     @property
     def is_ready(self) -> bool:

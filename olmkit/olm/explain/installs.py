@@ -7,6 +7,7 @@ resolution, unpacking, InstallPlan, CSV, Deployment, pod) and ends at the step w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from olmkit.base.names import similar_package
 from olmkit.kube import objects
@@ -37,11 +38,20 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
     the newest CSV that the Subscription has chosen is used.
     """
     found = _explain(snapshot, package, target)
-    if found.readiness is not Readiness.WAITING:
-        return found
-    # A slow step looks the same if OLM does not run.
-    ailing = system.explain_olm(snapshot)
-    return found if ailing is None else ailing.below(*found.chain[:1])
+    if found.readiness is Readiness.WAITING:
+        # A slow step looks the same if OLM does not run.
+        ailing = system.explain_olm(snapshot)
+        found = found if ailing is None else ailing.below(*found.chain[:1])
+    return replace(found, version=_installed_version(snapshot, package))
+
+
+def _installed_version(snapshot: ClusterState, package: str) -> str:
+    subscription = snapshot.subscription(package)
+    if subscription is None:
+        return ""
+    name = snapshot.installed(subscription)
+    csv = snapshot.csv(name) or snapshot.copy(name)
+    return text(kinds.spec(csv).get("version"))
 
 
 def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:

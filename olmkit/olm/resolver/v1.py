@@ -118,4 +118,5 @@ def require_alone(bundle: Bundle) -> None:
             f'validating bundle "{bundle.name}": bundle "{bundle.name}" has a dependency '
             f'declared via property "{type_}" which is currently not supported',
             hint="OLM v1 installs no dependencies: publish a bundle without them",
+            cause="dependencies-not-supported",
         )

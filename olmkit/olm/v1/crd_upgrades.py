@@ -36,4 +36,5 @@ def check(old: Manifest, new: Manifest, *, enforced: bool = True) -> tuple[str, 
         f"OLM v1 refuses the new CustomResourceDefinition `{name}`: {listed}",
         hint="release a bundle with a compatible CRD; "
         "`spec.install.preflight.crdUpgradeSafety.enforcement: None` disables the check",
+        cause="crd-upgrade-unsafe",
     )

@@ -34,6 +34,11 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
             message=f"no ClusterExtension requests `{state.name}`",
             hint=f"install it: `olmkit install {state.name} --olm v1`",
         )
+    _, version = installed_bundle(extension)
+    return replace(_explain_existing(state, extension, target), version=version)
+
+
+def _explain_existing(state: ExtensionState, extension: Manifest, target: str) -> Explanation:
     top = explanation.link(extension, _state(extension))
     finding = _explain(state, extension, target)
     if finding is not None:

@@ -38,12 +38,14 @@ def check(preview: Preview, release: Version | None = None) -> tuple[str, ...]:
             f"OLM v1 installs only bundles that support `AllNamespaces`, and `{csv}` "
             f"supports {listed}",
             hint=_V0,
+            cause="install-mode-not-supported",
         )
     if preview.requires:
         raise InputError(
             f"`{csv}` needs the APIs of other operators ({', '.join(preview.requires)}), "
             "and OLM v1 does not resolve dependencies",
             hint=_V0,
+            cause="dependencies-not-supported",
         )
     _check_manifests(preview)
     if not preview.webhooks:
@@ -52,6 +54,7 @@ def check(preview: Preview, release: Version | None = None) -> tuple[str, ...]:
         raise InputError(
             f"`{csv}` has webhooks, and release {release} of OLM v1 does not install them",
             hint=f"upgrade OLM v1, or {_V0}",
+            cause="webhooks-not-supported",
         )
     provider = "cert-manager, or OpenShift's service CA, for their certificates"
     return (f"`{csv}` has webhooks: OLM v1 needs {provider}",)
@@ -64,11 +67,14 @@ def _check_manifests(preview: Preview) -> None:
             definitions = mapping(kinds.spec(one).get("apiservicedefinitions"))
             if sequence(definitions.get("owned")):
                 raise InputError(
-                    f"`{preview.csv}` contains APIServices, which OLM v1 does not install", hint=_V0
+                    f"`{preview.csv}` contains APIServices, which OLM v1 does not install",
+                    hint=_V0,
+                    cause="api-services-not-supported",
                 )
         elif kind not in supported_kinds.SUPPORTED:
             raise InputError(
                 f"`{preview.csv}` contains an object of kind `{kind}`, which OLM v1 does not "
                 f"install",
                 hint="remove the object from the bundle",
+                cause="kind-not-supported",
             )

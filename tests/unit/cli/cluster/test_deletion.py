@@ -69,6 +69,7 @@ def test_an_object_that_is_not_deleted_is_exit_code_3() -> None:
     assert ended.value.code == 3
     assert json.loads(out.getvalue())["result"] == {
         "package": "toy",
+        "cause": "objects-remain",
         "removed": ["Pod n/p"],
         "left": ["CustomResourceDefinition things.example.com"],
         "stays": [],
@@ -81,7 +82,7 @@ def test_a_dry_run_has_the_same_format_as_the_deletion() -> None:
     deletion.show_plan(app, [POD], stays=["the CRDs"])
 
     value = json.loads(out.getvalue())["result"]
-    assert value == {"removed": ["Pod n/p"], "left": [], "stays": ["the CRDs"]}
+    assert value == {"cause": None, "removed": ["Pod n/p"], "left": [], "stays": ["the CRDs"]}
 
 
 @pytest.mark.parametrize("is_ignored", [False, True])
@@ -95,4 +96,4 @@ def test_an_operator_that_does_not_exist_is_ignored_only_on_request(is_ignored: 
     if isinstance(raised.value, SystemExit):
         assert raised.value.code == 0
         found = json.loads(out.getvalue())["result"]
-        assert found == {"package": "cache", "removed": [], "left": [], "stays": []}
+        assert found == {"package": "cache", "cause": None, "removed": [], "left": [], "stays": []}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+from pathlib import Path
 
 import pytest
 
+from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
+from olmkit.cli import main
 from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.terminal import Terminal
@@ -110,3 +113,54 @@ def test_an_interruption_names_the_command_that_waits_again() -> None:
     remain = "the created objects remain; `olmkit uninstall a` removes them\n"
     again = "OLM continues; `olmkit upgrade a` waits until the operator is ready\n"
     assert err.getvalue() == f"{remain}{remain}{again}"
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (InputError("no", hint="do", cause="no-such-package"), "no-such-package"),
+        (InputError("no", hint="do"), "refused"),
+        (RemoteError("no", hint="do", cause="catalog-not-ready"), "catalog-not-ready"),
+        (RemoteError("no", hint="do"), None),
+        (ConfigurationError("no", hint="do"), None),
+    ],
+)
+def test_a_refused_request_has_the_form_of_why(error: OlmkitError, cause: str | None) -> None:
+    found = install_status.refusal(error, {"package": "a"})
+    if cause is None:
+        assert found is None
+        return
+    explained = Explanation(
+        readiness=Readiness.BLOCKED, cause=cause, message="no", hint="do", version=""
+    )
+    assert found == {"package": "a", **install_status.value(explained)}
+
+
+def test_the_result_of_a_refused_install_has_its_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise InputError("there is one", cause="already-installed")
+
+    config = {
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+    }
+    (tmp_path / "config").write_text(json.dumps(config))
+    monkeypatch.setattr("olmkit.jobs.cluster_v1.install.plan", refuse)
+    words = ["install", "a", "--olm", "v1", "--kubeconfig", str(tmp_path / "config")]
+    assert main.run([*words, "-o", "json"]) == 1
+    value = json.loads(capsys.readouterr().out)
+    assert value["error"] == {"message": "there is one"}
+    assert value["result"] == {
+        "package": "a",
+        "standing": "blocked",
+        "cause": "already-installed",
+        "message": "there is one",
+        "hint": None,
+        "version": None,
+        "chain": [],
+        "log": None,
+        "details": [],
+    }

@@ -140,8 +140,10 @@ def test_an_extension_is_created_waited_for_changed_and_removed() -> None:
     async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         assert (await installed(reader)).is_ready
         assert server.get("namespaces", "apps", "")
-        with pytest.raises(InputError, match="already"):
+        with pytest.raises(InputError, match="already") as refused:
             await installed(reader)
+        assert refused.value.cause == "already-installed"
+        assert (await why.why(reader, "cache")).version == "1.0.0"
 
         writes = len(server.writes())
         made = await upgrade.plan(reader, "cache", "2.x", Access())
@@ -277,8 +279,9 @@ def test_custom_resources_are_removed_first_and_only_on_request() -> None:
         server.put("customresourcedefinitions", CRD)
         _toy(server)
         made = await uninstall.plan(reader, "cache", delete_operands=False)
-        with pytest.raises(InputError, match="1 object of them exists"):
+        with pytest.raises(InputError, match="1 object of them exists") as refused:
             uninstall.require_complete(made)
+        assert refused.value.cause == "operands-exist"
 
         made = await uninstall.plan(reader, "cache", delete_operands=True)
         uninstall.require_complete(made)
@@ -554,7 +557,7 @@ def test_deployments_that_cannot_be_listed_are_the_cause_of_status_and_why() -> 
         server.denies = lambda access: access.resource == "deployments"
         (row,) = (await status.status(reader)).operators
         assert row.explanation.cause == "deployments-not-listable"
-        assert (row.installed, row.version) == ("cache.v1", "1.0.0")
+        assert (row.installed, row.explanation.version) == ("cache.v1", "1.0.0")
         assert (await why.why(reader, "cache")).cause == "deployments-not-listable"
 
     run(scenario)

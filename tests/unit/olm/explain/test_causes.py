@@ -23,10 +23,10 @@ def test_each_cause_is_on_its_page(root: Path) -> None:
 
 def _sources(root: Path) -> Iterator[Path]:
     yield from (root / "olmkit/olm").rglob("*.py")
-    yield from (root / "olmkit/jobs/cluster" / name for name in ("deploy.py", "olm.py"))
-    yield from (
-        root / "olmkit/jobs/cluster_v0" / name for name in ("install.py", "upgrade_wait.py")
-    )
+    yield root / "olmkit/cli/frame/install_status.py"
+    yield root / "olmkit/cli/cluster/deletion.py"
+    for package in ("cluster", "cluster_v0", "cluster_v1"):
+        yield from (root / "olmkit/jobs" / package).rglob("*.py")
 
 
 def _causes(tree: ast.AST) -> Iterator[str]:

@@ -117,12 +117,15 @@ def test_a_namespace_has_exactly_one_operator_group(count: int, cause: str) -> N
 
 
 def test_a_csv_that_succeeded_is_healthy() -> None:
-    seen = cluster(subscription(currentCSV=CSV, installedCSV=CSV), csv(CSV, "Succeeded"))
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV), csv(CSV, "Succeeded", version="1.0.0")
+    )
 
     found = explain(seen, "cache")
 
     assert found.is_ready
     assert found.message == f"`{CSV}` is installed and healthy"
+    assert found.version == "1.0.0"
 
 
 @pytest.mark.parametrize(
