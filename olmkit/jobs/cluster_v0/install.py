@@ -7,6 +7,7 @@ waits. If the install fails, the created objects are removed on request.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -76,7 +77,7 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     here = await cluster_read.snapshot(reader, options.namespace, logs=False)
     _refuse_ending(here)
     choice = await install_choice.choose(reader, options, access, here)
-    _refuse_second(here, choice.package, options.namespace)
+    _refuse_second(here, choice.package, options)
     _refuse_orphans(here, choice)
     await _refuse_twin(reader, here, choice)
     manual = options.manual or bool(options.version)
@@ -129,13 +130,23 @@ def _refuse_ending(state: ClusterState) -> None:
         raise InputError(ending.message, hint=ending.hint, cause=ending.cause)
 
 
-def _refuse_second(state: ClusterState, package: str, namespace: str) -> None:
+def _refuse_second(state: ClusterState, package: str, options: InstallOptions) -> None:
     """Raise `InputError` if a Subscription of the namespace requests the package already."""
-    if state.subscription(package) is not None:
+    subscription = state.subscription(package)
+    if subscription is not None:
+        namespace = options.namespace
+        hint = (
+            f"run `olmkit why {package} -n {namespace}` to see its state, "
+            f"or `olmkit upgrade {package} -n {namespace}` to upgrade it"
+        )
+        installed = state.installed(subscription)
+        if options.version and not upgrade_plan.is_goal(installed, options.version):
+            to = f"--to {shlex.quote(options.version)}"
+            to += f" --channel {shlex.quote(options.channel)}" if options.channel else ""
+            hint = f"to change its version, run `olmkit upgrade {package} -n {namespace} {to}`"
         raise InputError(
             f"`{package}` is already requested in namespace `{namespace}`",
-            hint=f"run `olmkit why {package} -n {namespace}` to see its state, "
-            f"or `olmkit upgrade {package} -n {namespace}` to upgrade it",
+            hint=hint,
             cause="already-installed",
         )
 

@@ -7,6 +7,7 @@ catalog that catalogd serves is read through the API server, so that the bundle 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -89,8 +90,9 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
     if options.version:
         version_range.parse(options.version)
     await require_olm(reader)
-    await _require_none(reader, options.package)
-    account = await _account(reader, options)
+    await _require_none(reader, options)
+    is_required = await preflight.needs_account(reader)
+    account = _account(options, is_required=is_required)
     image = options.catalog if cluster_bundle.is_image(options.catalog) else ""
     existing = await reader.list(v1.CLUSTER_CATALOG) if image else ()
     name = f"{options.package}-catalog" if image else options.catalog
@@ -112,8 +114,9 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
     has_namespace = await reader.find(kinds.NAMESPACE, options.namespace) is not None
     if not has_namespace:
         made.append(install_objects.namespace(options.namespace))
-    await preflight.check_account(reader, account)
     offer = await extension_choice.choose_for_install(reader, request, access)
+    _require_account(account, is_required=is_required)
+    await preflight.check_account(reader, account)
     notes = (*_account_notes(account), *offer.notes)
     if offer.brings is not None:
         checked = await preflight.check_bundle(
@@ -130,8 +133,9 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
     return ExtensionPlan(request=request, objects=tuple(made), offer=replace(offer, notes=notes))
 
 
-async def _require_none(reader: ClusterObjects, package: str) -> None:
+async def _require_none(reader: ClusterObjects, options: ExtensionOptions) -> None:
     """Raise `InputError` if a ClusterExtension has this name or requests this package."""
+    package = options.package
     try:
         existing = await reader.list(v1.CLUSTER_EXTENSION)
     except Forbidden:
@@ -142,44 +146,55 @@ async def _require_none(reader: ClusterObjects, package: str) -> None:
         if name == package:
             raise InputError(
                 f"the ClusterExtension `{name}` exists already",
-                hint=_existing_hint(name),
+                hint=_existing_hint(one, options),
                 cause="already-installed",
             )
         if requested == package:
             raise InputError(
                 f"the ClusterExtension `{name}` requests the package `{package}` already, and OLM "
                 "v1 installs a package once in a cluster",
-                hint=_existing_hint(name),
+                hint=_existing_hint(one, options),
                 cause="already-installed",
             )
 
 
-def _existing_hint(name: str) -> str:
+def _existing_hint(extension: Manifest, options: ExtensionOptions) -> str:
+    """Return the command for an existing ClusterExtension: the requested version, or its state."""
+    name = objects.name(extension)
+    _, installed = v1.installed_bundle(extension)
+    present = text(v1.request_of(extension).get("version"))
+    if options.version not in ("", installed, present):
+        to = shlex.quote(options.version)
+        channel = f" --channel {shlex.quote(options.channel)}" if options.channel else ""
+        return f"to change its version, run `olmkit upgrade {name} --olm v1 --to {to}{channel}`"
     return (
         f"run `olmkit upgrade {name} --olm v1` to wait until it is ready, with `--to` for another "
         f"version; `olmkit why {name} --olm v1` shows its state"
     )
 
 
-async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account:
-    """Return the service account for the install, or raise `InputError` if one is required."""
-    is_required = await preflight.needs_account(reader)
+def _account(options: ExtensionOptions, *, is_required: bool | None) -> Account:
+    """Return the service account for the install; without a name if the user named none."""
     name = options.service_account
     if options.create_service_account:
         name = name or f"{options.package}-installer"
-    elif is_required and not name:
-        raise InputError(
-            "this release of OLM v1 installs with the permissions of a service account",
-            hint=f"name one of namespace `{options.namespace}` with `--service-account`, or pass "
-            "`--create-service-account`",
-            cause="service-account",
-        )
     return Account(
         name=name,
         namespace=options.namespace,
         is_new=options.create_service_account,
         is_ignored=is_required is False,
     )
+
+
+def _require_account(account: Account, *, is_required: bool | None) -> None:
+    """Raise `InputError` if OLM needs a service account, and the user named none."""
+    if is_required and not account.name:
+        raise InputError(
+            "this release of OLM v1 installs with the permissions of a service account",
+            hint=f"name one of namespace `{account.namespace}` with `--service-account`, or pass "
+            "`--create-service-account`",
+            cause="service-account",
+        )
 
 
 def _account_notes(account: Account) -> Iterator[str]:

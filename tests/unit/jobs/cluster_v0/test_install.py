@@ -1156,13 +1156,19 @@ def test_an_older_version_is_not_an_upgrade() -> None:
     )
 
 
-def test_an_installed_version_is_not_installed_again() -> None:
+def test_an_installed_version_is_not_installed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         async with cluster("1.0.0") as (reader, _, _):
             await installed(reader)
             with pytest.raises(InputError, match="already requested") as raised:
                 await installed(reader)
-            assert "olmkit upgrade cache" in raised.value.hint
+            assert "or `olmkit upgrade cache -n apps` to upgrade it" in raised.value.hint
+
+            monkeypatch.setattr(upgrade_plan, "is_goal", lambda *_: False)
+            with pytest.raises(InputError, match="already requested") as raised:
+                await installed(reader, version="1.0.0")
+            command = "olmkit upgrade cache -n apps --to 1.0.0"
+            assert raised.value.hint == f"to change its version, run `{command}`"
 
     run(scenario)
 

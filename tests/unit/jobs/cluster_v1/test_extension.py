@@ -143,6 +143,15 @@ def test_an_extension_is_created_waited_for_changed_and_removed() -> None:
         with pytest.raises(InputError, match="already") as refused:
             await installed(reader)
         assert refused.value.cause == "already-installed"
+        assert refused.value.hint.startswith("run `olmkit upgrade cache --olm v1` to wait")
+        for version, channel, words in (
+            ("2.0.0", "", "--to 2.0.0"),
+            (">=2 <3", "fast,b c", "--to '>=2 <3' --channel 'fast,b c'"),
+        ):
+            with pytest.raises(InputError, match="already") as refused:
+                await installed(reader, replace(OPTIONS, version=version, channel=channel))
+            command = f"olmkit upgrade cache --olm v1 {words}"
+            assert refused.value.hint == f"to change its version, run `{command}`"
         assert (await why.why(reader, "cache")).version == "1.0.0"
 
         writes = len(server.writes())
@@ -687,7 +696,10 @@ def test_a_state_that_needs_action_ends_the_wait() -> None:
     run(scenario)
 
 
-def test_older_releases_require_a_service_account() -> None:
+def test_older_releases_require_a_service_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: Any) -> ExtensionChoice:
+        raise NotOfferedError("no version fits")
+
     async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         schema = {"properties": {"spec": {"required": ["serviceAccount"]}}}
         server.put("customresourcedefinitions", {
@@ -698,6 +710,10 @@ def test_older_releases_require_a_service_account() -> None:
         })  # fmt: skip
         with pytest.raises(InputError, match="service account"):
             await installed(reader)
+        with monkeypatch.context() as patched:
+            patched.setattr(extension_choice, "choose_for_install", refuse)
+            with pytest.raises(NotOfferedError, match="no version fits"):
+                await installed(reader)
         options = ExtensionOptions(package="cache", namespace="apps", service_account="installer")
         writes = len(server.writes())
         with pytest.raises(InputError, match="`installer` does not exist in namespace `apps`"):
