@@ -64,13 +64,17 @@ async def find(reader: ClusterObjects, name: str) -> Manifest | None:
         return await reader.find(extensions.CLUSTER_EXTENSION, name)
 
 
-async def not_found_error(reader: ClusterObjects, name: str, *, command: str) -> Explanation:
+async def not_found_error(
+    reader: ClusterObjects, name: str, *, command: str, catalogs: Objects = ()
+) -> Explanation:
     """Explain that no ClusterExtension requests a package, which OLM v0 may have installed.
 
-    `command` is the equivalent command for OLM v0, for example `olmkit upgrade`.
+    `command` is the equivalent command for OLM v0, for example `olmkit upgrade`. The name may be
+    that of one of the `catalogs`.
     """
-    found = explain(ExtensionState(name=name))
-    near = await _similar(reader, name)
+    found = explain(ExtensionState(name=name, catalogs=catalogs))
+    is_catalog = any(objects.name(one) == name for one in catalogs)
+    near = "" if is_catalog else await _similar(reader, name)
     if near:
         found = replace(found, hint=f"did you mean `{near}`?")
     if not await reader.knows(kinds.SUBSCRIPTION):

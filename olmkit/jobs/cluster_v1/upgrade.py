@@ -104,7 +104,8 @@ async def _require(reader: ClusterObjects, name: str) -> Manifest:
     await require_olm(reader)
     found = await states.find(reader, name)
     if found is None:
-        error = await states.not_found_error(reader, name, command="olmkit upgrade")
+        every = await or_default(reader.list(v1.CLUSTER_CATALOG), ())
+        error = await states.not_found_error(reader, name, command="olmkit upgrade", catalogs=every)
         raise InputError(error.message, hint=error.hint, cause=error.cause)
     return found
 

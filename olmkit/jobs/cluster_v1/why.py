@@ -31,7 +31,9 @@ async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) ->
     if file is not None:
         states.save(state, file)
     if state.extension is None:
-        return await states.not_found_error(reader, name, command="olmkit why")
+        return await states.not_found_error(
+            reader, name, command="olmkit why", catalogs=state.catalogs
+        )
     found = explain(state)
     if found.cause == "no-way":
         removed = await extension_choice.find_removed_package(reader, state.extension)

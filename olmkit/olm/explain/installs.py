@@ -159,6 +159,9 @@ def _explain_not_installed(snapshot: ClusterState, package: str) -> Explanation:
         if kinds.subscription_key(one).package == package
     ]
     listed = ", ".join(f"`{place}`" for place in places)
+    named = next((one for one in snapshot.catalogs if objects.name(one) == package), None)
+    if named is not None and not places:
+        return _explain_catalog_name(snapshot, named)
     near = _similar(snapshot, package) if not places else ""
     csv = next((one for one in snapshot.own_csvs() if kinds.package(one) == package), None)
     hint = f"it is in namespace {listed}: choose it with `-n`" if listed else ""
@@ -175,6 +178,25 @@ def _explain_not_installed(snapshot: ClusterState, package: str) -> Explanation:
         message=f"nothing requests `{package}` in namespace `{snapshot.namespace}`",
         hint=hint or f"install it: `olmkit install {package} -n {snapshot.namespace}`",
         chain=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
+    )
+
+
+def _explain_catalog_name(snapshot: ClusterState, catalog: Manifest) -> Explanation:
+    """Explain that the name is that of a catalog, and the state of the catalog."""
+    name, place = objects.name(catalog), objects.namespace(catalog)
+    ailing = catalogs.explain_catalog(snapshot, catalog)
+    state = ailing.message if ailing is not None else "OLM can read it"
+    return Explanation(
+        readiness=Readiness.BLOCKED,
+        cause="not-installed",
+        message=f"`{name}` is a CatalogSource in namespace `{place}`, and nothing requests a "
+        f"package of this name in namespace `{snapshot.namespace}`; {state}",
+        hint=(ailing.hint if ailing is not None else "")
+        or f"run `olmkit catalog list packages catalogsource:{place}/{name}` to see its packages, "
+        "and `olmkit status` to see which operators are installed",
+        chain=ailing.links
+        if ailing is not None
+        else (explanation.link(catalog, kinds.connection_state(catalog) or "new"),),
     )
 
 

@@ -17,7 +17,7 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import ChainLink, Diagnosis, Explanation, Readiness
 from olmkit.olm.explain.workloads import pods, refused_requests
-from olmkit.olm.v1 import messages
+from olmkit.olm.v1 import catalogs, messages
 from olmkit.olm.v1.extension import installed_bundle, request_of
 from olmkit.olm.v1.state import CONTROLLERS, ExtensionState, owned_deployments
 
@@ -28,6 +28,9 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
     """Explain the state of the ClusterExtension. `target` is the expected bundle."""
     extension = state.extension
     if extension is None:
+        named = next((one for one in state.catalogs if objects.name(one) == state.name), None)
+        if named is not None:
+            return _explain_catalog_name(named)
         return Explanation(
             readiness=Readiness.BLOCKED,
             cause="not-installed",
@@ -36,6 +39,23 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
         )
     _, version = installed_bundle(extension)
     return replace(_explain_existing(state, extension, target), version=version)
+
+
+def _explain_catalog_name(catalog: Manifest) -> Explanation:
+    """Explain that the name is that of a catalog, and the state of the catalog."""
+    name = objects.name(catalog)
+    ailing = catalogs.explain_change(catalog)
+    state = ailing.message if ailing is not None else "catalogd serves it"
+    return Explanation(
+        readiness=Readiness.BLOCKED,
+        cause="not-installed",
+        message=f"`{name}` is a ClusterCatalog, and no ClusterExtension requests a package of this "
+        f"name; {state}",
+        hint=(ailing.hint if ailing is not None else "")
+        or f"run `olmkit catalog list packages clustercatalog:{name}` to see its packages, and "
+        "`olmkit status` to see which operators are installed",
+        chain=ailing.links if ailing is not None else (explanation.link(catalog, "served"),),
+    )
 
 
 def _explain_existing(state: ExtensionState, extension: Manifest, target: str) -> Explanation:

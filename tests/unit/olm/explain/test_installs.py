@@ -946,3 +946,19 @@ def test_a_catalog_whose_pod_cannot_be_created_has_the_reason() -> None:
     assert (found.cause, found.readiness) == ("catalog-not-ready", Readiness.STUCK)
     assert found.message == "the catalog `shelf` cannot be served: couldn't ensure: quota"
     assert found.hint == "raise the quota of the namespace"
+
+
+def test_the_name_of_a_catalog_is_not_that_of_an_operator() -> None:
+    found = explain(cluster(catalog("READY")), "shelf")
+    assert found.cause == "not-installed"
+    assert found.message == (
+        "`shelf` is a CatalogSource in namespace `olm`, and nothing requests a package of this "
+        "name in namespace `apps`; OLM can read it"
+    )
+    assert found.hint == (
+        "run `olmkit catalog list packages catalogsource:olm/shelf` to see its packages, and "
+        "`olmkit status` to see which operators are installed"
+    )
+    found = explain(cluster(catalog("")), "shelf")
+    assert found.message.endswith("; the catalog `shelf` is not ready yet")
+    assert explain(cluster(catalog("READY")), "cache").hint.startswith("install it")

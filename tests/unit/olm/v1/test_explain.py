@@ -615,3 +615,24 @@ def test_each_change_of_several_crds_is_reported_with_its_crd() -> None:
         'jobs.example.com: version "v1", field "^.spec.groups" has unknown change',
         'queues.example.com: version "v1", field "^.spec.size" has unknown change',
     )
+
+
+def test_the_name_of_a_catalog_is_not_that_of_an_operator() -> None:
+    served = catalog("True", "Available")
+    served["status"]["conditions"][1]["reason"] = "Succeeded"
+    found = explain(ExtensionState(name="shelf", catalogs=(served,)))
+    assert found.cause == "not-installed"
+    assert found.message == (
+        "`shelf` is a ClusterCatalog, and no ClusterExtension requests a package of this name; "
+        "catalogd serves it"
+    )
+    assert found.hint == (
+        "run `olmkit catalog list packages clustercatalog:shelf` to see its packages, and "
+        "`olmkit status` to see which operators are installed"
+    )
+    broken = catalog("False", "Unavailable", "no such image")
+    found = explain(ExtensionState(name="shelf", catalogs=(broken,)))
+    assert found.message.endswith("; the catalog `shelf` is not served: no such image")
+    assert "install" not in found.hint
+    other = explain(ExtensionState(name="cache", catalogs=(broken,)))
+    assert other.hint == "install it: `olmkit install cache --olm v1`"
