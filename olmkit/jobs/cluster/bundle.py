@@ -12,7 +12,7 @@ import functools
 from dataclasses import dataclass, field, replace
 
 from olmkit.base import documents, names
-from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
+from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
 from olmkit.bundle import layout
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.bundles import migrate, render, source_bundle
@@ -49,13 +49,15 @@ class ChosenVersion:
     """The bundle that a catalog offers: its CSV name, its channel, and a preview if readable.
 
     `is_missing`: the registry reports that the bundle's image does not exist; `note` has the
-    reason. `has_dependencies`: a catalog server reports that it needs other operators.
+    reason, and `hint` what makes it readable. `has_dependencies`: a catalog server reports that it
+    needs other operators.
     """
 
     csv: str
     channel: str
     preview: Preview | None
     note: str = ""
+    hint: str = ""
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
     is_missing: bool = False
     has_dependencies: bool = False
@@ -95,6 +97,20 @@ async def read_bundle(text: str, access: Access) -> NamedBundle:
         preview=preview.preview_csv(bundle.csv.value, manifests=manifests),
         manifests=manifests,
     )
+
+
+async def require_bundle(text: str, access: Access) -> NamedBundle:
+    """Like `read_bundle`; an error of a registry names the image and what to do instead."""
+    try:
+        return await read_bundle(text, access)
+    except RemoteError as error:
+        error.message = f"the bundle `{text}` cannot be read from this machine: {error.message}"
+        if not is_missing(error):
+            instead = (
+                "if only the cluster can reach that registry, pass the directory of the bundle"
+            )
+            error.hint = "; ".join(filter(None, (error.hint, instead)))
+        raise
 
 
 async def read_catalog(text: str, access: Access) -> FoundCatalogImage:
@@ -170,7 +186,12 @@ async def read_chosen(csv: str, channel: str, image: str, access: Access) -> Cho
     except OlmkitError as error:
         note = f"the bundle `{image}` cannot be read from here: {error.message}"
         return ChosenVersion(
-            csv=csv, channel=channel, preview=None, note=note, is_missing=is_missing(error)
+            csv=csv,
+            channel=channel,
+            preview=None,
+            note=note,
+            hint=error.hint,
+            is_missing=is_missing(error),
         )
     return ChosenVersion(csv=csv, channel=channel, preview=named.preview, manifests=named.manifests)
 

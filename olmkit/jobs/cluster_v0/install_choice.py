@@ -133,7 +133,7 @@ def _with_namespace(options: InstallOptions, state: ClusterState) -> InstallOpti
 
 
 async def _choose_bundle(options: InstallOptions, access: Access) -> InstallChoice:
-    named = await cluster_bundle.read_bundle(options.bundle, access)
+    named = await cluster_bundle.require_bundle(options.bundle, access)
     channel = options.channel or named.channel
     package = named.rendered.package
     served = ServedCatalog(

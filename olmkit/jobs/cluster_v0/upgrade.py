@@ -169,7 +169,7 @@ async def plan_bundle(
     Raises `InputError` if its package is not installed, or if the bundle is already installed.
     """
     await cluster_read.require_olm(reader)
-    named = await cluster_bundle.read_bundle(options.bundle, access)
+    named = await cluster_bundle.require_bundle(options.bundle, access)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     subscription = await upgrade_plan.require_installed(reader, seen, named.rendered.package)
     installed = seen.installed(subscription)

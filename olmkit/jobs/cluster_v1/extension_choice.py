@@ -5,7 +5,6 @@ A request that the catalog cannot meet is an error; what cannot be known in adva
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster.read import or_default
+from olmkit.jobs.cluster_v1 import downgrades
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, sequence, text
 from olmkit.olm import kinds
@@ -60,8 +60,8 @@ _ONE_FOR_UPGRADE = "limit the ClusterExtension to one catalog: `spec.source.cata
 class ExtensionChoice:
     """The bundle to be installed; `csv` and `brings` are empty if unknown, and `notes` say why.
 
-    `has` is the preview of the installed bundle. `packages` are those of a catalog that is new to
-    the cluster.
+    `unread` says what this machine cannot read of it and why, and `hint` what to do. `has` is the
+    preview of the installed bundle. `packages` are those of a catalog that is new to the cluster.
     """
 
     csv: str = ""
@@ -69,6 +69,8 @@ class ExtensionChoice:
     has: Preview | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     packages: frozenset[str] = frozenset()
+    unread: str = ""
+    hint: str = ""
 
 
 async def choose_for_install(
@@ -114,6 +116,8 @@ async def choose_for_install(
         brings=found.preview,
         notes=(*cluster_bundle.unread_notes(found), *_from(chosen, read)),
         packages=frozenset(read[0].catalog.packages) if image else frozenset(),
+        unread=found.note,
+        hint=found.hint,
     )
 
 
@@ -159,7 +163,7 @@ async def choose_for_upgrade(
                 )
             chosen = _choose(read, package, query, version, hint=hint)
     except DowngradeError as error:
-        error.hint = _downgrade_hint(objects.name(extension))
+        error.hint = downgrades.hint(objects.name(extension))
         raise
     except NotOfferedError as error:
         having = [_package(one, package) for one in read if package in one.catalog.packages]
@@ -178,7 +182,7 @@ async def choose_for_upgrade(
         best.name, _channel(chosen, read, package), best.image, access
     )
     notes = (
-        *_downgrade_note(best, name, Version.read(at)),
+        *downgrades.notes(best, name, Version.read(at)),
         *_continuation(read, package, query, best),
         *cluster_bundle.unread_notes(found),
         *_from(chosen, read),
@@ -370,7 +374,7 @@ def _none_fits_error(
         return NotOfferedError(
             f"{missing} and upgrades from `{after.name}`", hint=paths, cause="no-way"
         )
-    if _is_older(found, at):
+    if downgrades.is_older(found, at):
         return DowngradeError(
             f"`{found.name}` is older than the installed `{after.name}`{where}, and OLM v1 does "
             "not downgrade",
@@ -381,26 +385,6 @@ def _none_fits_error(
         hint=paths,
         cause="no-way",
     )
-
-
-def _is_older(bundle: Bundle, installed: Version | None) -> bool:
-    return (
-        bundle.version is not None and installed is not None and bundle.version.version < installed
-    )
-
-
-def _downgrade_hint(extension: str) -> str:
-    policy = {"upgradeConstraintPolicy": "SelfCertified"}
-    patch = json.dumps({"spec": {"source": {"catalog": policy}}}, separators=(",", ":"))
-    return (
-        f"to allow downgrades, run `kubectl patch clusterextension {extension} --type=merge "
-        f"-p '{patch}'`; set it to `CatalogProvided` again afterwards"
-    )
-
-
-def _downgrade_note(bundle: Bundle, name: str, installed: Version | None) -> Iterator[str]:
-    if name and _is_older(bundle, installed):
-        yield f"this is a downgrade: `{bundle.name}` is older than the installed `{name}`"
 
 
 def _not_found_error(read: Sequence[ClusterCatalog], package: str, place: str) -> NotOfferedError:
@@ -497,4 +481,6 @@ def _unknown_error(error: OlmkitError) -> ExtensionChoice:
         "the bundle is not known in advance, so its permissions and conflicts with the cluster "
         f"cannot be checked: {error.message}"
     )
-    return ExtensionChoice(notes=(note,))
+    return ExtensionChoice(
+        notes=(note,), unread=f"the catalog cannot be read: {error.message}", hint=error.hint
+    )

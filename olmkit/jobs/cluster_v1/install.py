@@ -206,11 +206,14 @@ async def _new_account(
     reader: ClusterObjects, offer: ExtensionChoice, account: Account, package: str
 ) -> tuple[Manifest, ...]:
     if offer.brings is None or not offer.brings.manifests:
-        reason = f": {offer.notes[0]}" if offer.notes else ""
+        reason = offer.unread or f"the bundle `{offer.csv}` has no manifests"
+        access = offer.hint or "give this machine access to the catalog and to the image"
         raise InputError(
-            f"the permissions that `{package}` needs are not known{reason}",
-            hint="give this machine access to the catalog and to the image of the bundle, or pass "
-            "an existing service account with `--service-account`",
+            f"the permissions that `{package}` needs are not known, because {reason}",
+            hint=f"{access}; or pass an existing service account with `--service-account`. If the "
+            "image is in a mirror, name the mirror in `registries.conf`"
+            if offer.brings is None
+            else "pass an existing service account with `--service-account`",
             cause="bundle-not-readable",
         )
     needs = permissions.required_permissions(

@@ -452,6 +452,29 @@ def test_a_range_that_the_api_server_refuses_is_refused_before_the_request() -> 
     run(scenario)
 
 
+def test_a_bundle_that_cannot_be_read_is_the_reason_for_unknown_permissions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def choose(*_: Any) -> ExtensionChoice:
+        unread = "the bundle `r/cache:v1` cannot be read from here: denied"
+        return ExtensionChoice(csv="cache.v1", notes=("x",), unread=unread, hint="log in first")
+
+    async def scenario(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+        monkeypatch.setattr(extension_choice, "choose_for_install", choose)
+        with pytest.raises(InputError) as raised:
+            await installed(reader, replace(OPTIONS, create_service_account=True))
+        assert raised.value.message == (
+            "the permissions that `cache` needs are not known, because the bundle `r/cache:v1` "
+            "cannot be read from here: denied"
+        )
+        assert raised.value.hint == (
+            "log in first; or pass an existing service account with `--service-account`. If the "
+            "image is in a mirror, name the mirror in `registries.conf`"
+        )
+
+    run(scenario)
+
+
 def test_an_upgrade_changes_the_channel_and_keeps_the_range() -> None:
     async def scenario(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
