@@ -97,8 +97,8 @@ def _value(found: OperatorsStatus) -> dict[str, Any]:
                 "name": row.name,
                 "package": row.package,
                 "channel": row.channel or None,
-                "catalog": row.catalog,
-                "approval": row.approval,
+                "catalog": row.catalog or None,
+                "approval": row.approval or None,
                 "installed": row.installed or None,
                 **install_status.value(row.explanation),
             }

@@ -29,7 +29,8 @@ _ALL = 4
 class OperatorRow:
     """The state of one Subscription or ClusterExtension.
 
-    `catalog` is `NAMESPACE/NAME`, or a name for OLM v1. `installed` is the name of the bundle,
+    `catalog` is `NAMESPACE/NAME`; for OLM v1 the name that the ClusterExtension requests, or empty.
+    `approval` is empty for OLM v1, which has none. `installed` is the name of the bundle,
     or empty.
     """
 
@@ -161,7 +162,7 @@ def _extension(one: Manifest, state: ExtensionState) -> OperatorRow:
         package=text(asked.get("packageName")),
         channel=", ".join(map(str, sequence(asked.get("channels")))),
         catalog=v1.catalog_name(asked),
-        approval="Automatic",
+        approval="",
         installed=installed,
         explanation=extension_explain.explain(state),
     )
