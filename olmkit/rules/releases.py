@@ -27,13 +27,15 @@ class CatalogRelease(NamedTuple):
     """A catalog and its earlier state, which is None if unknown.
 
     `conflicts` has the facts for which OLM v0 cannot install the head of a channel from this
-    catalog, by package and channel; `blocked` the new upgrades that CRDs block.
+    catalog, by package and channel; `blocked` the new upgrades that CRDs block. `refused` has the
+    reasons why OLM v1 does not install a bundle, by package and bundle.
     """
 
     new: Catalog
     old: Catalog | None = None
     conflicts: Mapping[tuple[str, str], InstallConflict] = MappingProxyType({})
     blocked: tuple[BlockedUpgrade, ...] = ()
+    refused: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType({})
 
 
 class InstallConflict(NamedTuple):
@@ -296,6 +298,26 @@ def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
                 hint=f"if clusters must pass through {_them(some)}, {fix}",
                 subject=within(channel.package, channel.name),
             )
+
+
+@rule("UPG011", "not-installable-by-v1", subject=RELEASE, severity=Severity.WARNING)
+def not_installable_by_v1(release: CatalogRelease) -> Iterator[Finding]:
+    """OLM v1 chooses a bundle that it does not install.
+
+    Why: OLM v1 chooses the highest version that a ClusterExtension allows, and only then
+    checks the install modes, dependencies and objects of the bundle. It does not continue
+    with another version. The rule only runs with `--olm v1`.
+
+    Fix: support the install mode `AllNamespaces`, and leave out dependencies and APIServices.
+    Or keep the bundle out of the catalogs for OLM v1.
+    """
+    for (package, name), reasons in sorted(release.refused.items()):
+        yield Finding(
+            f"OLM v1 does not install `{name}`. {' '.join(reasons)}",
+            at=release.new.packages[package].bundles[name].place.at("name"),
+            hint="correct the bundle, or filter it out of the catalogs for OLM v1",
+            subject=within(package, "", name),
+        )
 
 
 def _shadow_words(some: list[Shadow]) -> tuple[str, str]:

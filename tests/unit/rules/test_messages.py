@@ -89,7 +89,10 @@ def _judge_release(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     new, old, _ = releases.BREAKS[code]
     conflicts = {("cog", "stable"): releases.CONFLICT} if code == "UPG007" else {}
     blocked = (releases.BLOCKED,) if code == "UPG009" else ()
-    return engine.run(CatalogRelease(new, old, conflicts, blocked), releases.RULES.values())
+    refused = releases.REFUSED if code == "UPG011" else {}
+    return engine.run(
+        CatalogRelease(new, old, conflicts, blocked, refused), releases.RULES.values()
+    )
 
 
 def _judge_submission(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:

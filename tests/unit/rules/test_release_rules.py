@@ -102,6 +102,11 @@ BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
             "leads to it, by `skipRange`"
         ),
     ),
+    "UPG011": (
+        catalog(SOUND),
+        None,
+        "OLM v1 does not install `cog.v1.1.0`. It requires other operators.",
+    ),
 }
 BLOCKED = BlockedUpgrade(
     package="cog",
@@ -112,6 +117,7 @@ BLOCKED = BlockedUpgrade(
     olm=("v0", "v1"),
     changes=("a", "b", "c", "d"),
 )
+REFUSED = {("cog", "cog.v1.1.0"): ("It requires other operators.",)}
 CONFLICT = InstallConflict(
     "cog.v1.1.0", ("`cog.v1.1.0` needs the API `Db` (`g/v1`), which none offers",)
 )
@@ -135,7 +141,8 @@ def test_a_rule_reports_its_release(code: str) -> None:
     new, old, words = BREAKS[code]
     conflicts = {("cog", "stable"): CONFLICT} if code == "UPG007" else {}
     blocked = (BLOCKED,) if code == "UPG009" else ()
-    all_found = engine.run(CatalogRelease(new, old, conflicts, blocked), RULES.values())
+    refused = REFUSED if code == "UPG011" else {}
+    all_found = engine.run(CatalogRelease(new, old, conflicts, blocked, refused), RULES.values())
     found = [finding for finding in all_found if finding.rule == code]
 
     assert [finding for finding in found if words in finding.message], found

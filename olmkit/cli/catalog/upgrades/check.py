@@ -10,6 +10,7 @@ from olmkit.cli.catalog import inputs
 from olmkit.cli.frame import app as frame
 from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
+from olmkit.cli.frame.cluster_options import olm_option
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.frame.validation import ValidationReport, finding_options
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     example="""
     olmkit catalog check catalog
     olmkit catalog check catalog --against quay.io/example/catalog:latest
+    olmkit catalog check catalog --olm v1
     """,
 )
 @click.argument("reference", metavar="REF")
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     help="Pull the bundle images of upgrades that `--against` does not have, and compare their "
     "CRDs.",
 )
+@olm_option
 @finding_options
 @registry_options
 def check(
@@ -42,6 +45,7 @@ def check(
     reference: str,
     against: str | None,
     pull_bundles: bool,
+    olm: str,
     output: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -54,6 +58,7 @@ def check(
     upgrades to the head of the channel. With `--against`, CRDs are compared along each new upgrade,
     as `olmkit bundle diff` does it. Warnings report what OLM v1 upgrades otherwise, and heads
     that cannot be installed from this catalog alone; notes report entries that no upgrade stops at.
+    With `--olm v1`, warnings also report bundles that OLM v1 does not install.
     """
     from olmkit.jobs.catalog.catalogs import ValidateOptions
     from olmkit.jobs.catalog.upgrades import check as job
@@ -73,7 +78,7 @@ def check(
         compared = app.run(crd_upgrades.compare(catalog, old, access if pull_bundles else None))
         for note in compared.notes:
             app.terminal.note(f"note: {note}")
-    found = job.check(reference, catalog, old, options, blocked=compared.blocked)
+    found = job.check(reference, catalog, old, options, blocked=compared.blocked, is_v1=olm == "v1")
     validation.show(
         app,
         ValidationReport(

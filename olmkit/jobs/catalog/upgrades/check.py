@@ -11,6 +11,7 @@ from olmkit.catalog.blobs import properties
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.model import Catalog, Channel
 from olmkit.jobs.catalog.catalogs import ValidateOptions
+from olmkit.jobs.catalog.upgrades.resolve import refusals_of_v1
 from olmkit.jobs.validation import ValidationResult
 from olmkit.olm.resolver import catalog_entries, reasons
 from olmkit.olm.resolver.resolution import CatalogEntries, CatalogKey, ResolverInput, Subscription
@@ -28,11 +29,13 @@ def check(
     options: ValidateOptions,
     *,
     blocked: tuple[BlockedUpgrade, ...] = (),
+    is_v1: bool = False,
 ) -> ValidationResult:
     """Return the findings of rules about a catalog, compared with the `old` one.
 
     `reference` is the source of the catalog. `blocked`: the upgrades that CRDs block, from
-    `crd_upgrades`. Raises `ConfigurationError` for an unknown rule.
+    `crd_upgrades`. `is_v1`: also report bundles that OLM v1 does not install. Raises
+    `ConfigurationError` for an unknown rule.
     """
     rules = engine.choose(
         engine.profile(options.profile),
@@ -41,12 +44,27 @@ def check(
         subject=engine.RELEASE,
     )
     release = CatalogRelease(
-        catalog, old, conflicts=MappingProxyType(_conflicts(catalog)), blocked=blocked
+        catalog,
+        old,
+        conflicts=MappingProxyType(_conflicts(catalog)),
+        blocked=blocked,
+        refused=MappingProxyType(_refused(catalog) if is_v1 else {}),
     )
     found = engine.run(release, rules)
     return ValidationResult(
         reference=reference, diagnostics=judgement.prefix_paths(reference, found)
     )
+
+
+def _refused(catalog: Catalog) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Return the bundles of channels that OLM v1 does not install, and the reasons."""
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for package in catalog.packages.values():
+        offered = {name for channel in package.channels.values() for name in channel.entries}
+        for name, bundle in package.bundles.items():
+            if name in offered and (reasons := refusals_of_v1(bundle)):
+                found[package.name, name] = reasons
+    return found
 
 
 def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], InstallConflict]:
