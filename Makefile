@@ -9,17 +9,19 @@ WORKERS ?= 4
 # Each worker starts a cluster and waits for it half of the time.
 E2E_WORKERS ?= 6
 E2E_TESTS := tests/e2e tests/conformance/apiserver
-# What says the same on every Python: tests of texts, pages, pictures, releases and examples of
-# this repository, and the longest comparisons of pure functions, whose unit tests stay.
-ONE_PYTHON := $(wildcard tests/unit/ci $(addprefix tests/unit/test_,$(addsuffix .py, \
-  addresses architecture architecture_names authors_pages command_blocks docs docs_site hints \
+# What has the same result on every Python: tests of texts, pages, pictures, releases and examples
+# of this repository, comparisons with other tools, random inputs and limits of pure functions,
+# whose unit tests stay, and nested runs of pytest.
+ONE_PYTHON := $(wildcard tests/conformance tests/unit/ci $(addprefix tests/unit/test_,$(addsuffix \
+  .py,addresses architecture architecture_names authors_pages command_blocks docs docs_site hints \
   kinds_of_others_page language marks move_pages operator_scaffold pages_walked pictures \
-  reference_pages release samples_compared shipped system_packages watched_tutorials \
-  your_own_operator)) tests/conformance/bundle_validate tests/conformance/resolution \
-  tests/conformance/semver tests/golden/test_broken.py tests/unit/hub/test_shared_catalogs.py \
-  tests/unit/rules/test_message_lengths.py)
-ONE_PYTHON_TESTS := \
-  tests/unit/hub/builds/test_on_request.py::test_pages_of_shared_catalogs_are_found
+  reference_pages release samples samples_compared shipped system_packages watched_tutorials wheel \
+  your_own_operator)) tests/golden/test_broken.py tests/unit/cli/test_imports.py \
+  tests/unit/cli/bundle/test_large_bundles.py tests/unit/hub/builds tests/unit/hub/looks \
+  tests/unit/hub/test_shared_catalogs.py tests/unit/jobs/project/test_scaffold.py \
+  tests/unit/kube/crds/changes/test_random_schemas.py tests/unit/oci/test_hostile_layers.py \
+  tests/unit/rules/test_message_lengths.py tests/unit/rules/test_mutations.py \
+  tests/unit/testing/test_pytest_plugin.py)
 
 .PHONY: help demo environment test test-program test-again check fix golden shipped e2e e2e-again cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
 .DEFAULT_GOAL := help
@@ -41,8 +43,7 @@ test: $(STAMP) ## run the tests
 
 test-program: $(STAMP) ## of these tests, those that can fail on one Python alone
 	@sh scripts/system-packages $(if $(CI),,--optional)
-	$(PYTEST) -n $(WORKERS) -q $(addprefix --ignore=,$(ONE_PYTHON)) \
-	  $(addprefix --deselect=,$(ONE_PYTHON_TESTS))
+	$(PYTEST) -n $(WORKERS) -q $(addprefix --ignore=,$(ONE_PYTHON))
 
 test-again: $(STAMP) ## the tests that failed last time, one after the other
 	$(PYTEST) -q -n 0 --last-failed --last-failed-no-failures none
@@ -84,8 +85,9 @@ release-notes: $(STAMP) ## the part of CHANGELOG.md on TAG
 wheel-test: $(STAMP) ## install the wheel in a new environment of the newest and the oldest Python here, and try all commands
 	$(PYTEST) -q -n $(WORKERS) --e2e tests/e2e/test_installed_wheel.py
 
-# A tenth less CPU for programs in Go, for some memory.
+# Several Go programs share few cores: both settings need less CPU in total.
 e2e e2e-again: export GOGC ?= 400
+e2e e2e-again: export GOMAXPROCS ?= 1
 
 e2e: $(STAMP) ## against real servers: registry, Docker engine, a cluster with OLM (built once, half an hour)
 	@sh scripts/system-packages --e2e

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 
 
 def test_every_answer_is_correct_while_the_catalog_changes(root: Path) -> None:
-    seconds = os.environ.get("OLMKIT_LOAD_SECONDS", "30")
+    seconds = os.environ.get("OLMKIT_LOAD_SECONDS", "15")
     words = [root / "benchmarks/catalog_load.py", "--seconds", seconds, "--clients", "40"]
     done = subprocess.run(
         [sys.executable, *map(str, words)], capture_output=True, text=True, check=False

@@ -21,7 +21,7 @@ from olmkit.edges import disk
 from olmkit.rules import engine, fixing
 from tests.mutations import mutated
 
-COUNT = int(os.environ.get("OLMKIT_MUTATIONS", "400"))
+COUNT = int(os.environ.get("OLMKIT_MUTATIONS", "200"))
 PARTS = 20
 SECONDS = 5.0  # CPU seconds for the check of one bundle
 ROOT = "bundle"

@@ -26,7 +26,7 @@ PORT = "15320"
 SOURCE = "crd-upgrades"
 FAULT = "error validating existing CRs"
 # OLM needs some seconds to resolve a namespace, so not every refusal is tested each time.
-EVERY = int(os.environ.get("OLMKIT_CRD_UPGRADES_EVERY", "8"))
+EVERY = int(os.environ.get("OLMKIT_CRD_UPGRADES_EVERY", "16"))
 ALL = dict(enumerate(CASES))
 STORED = frozenset([number for number, name in ALL.items() if CASES[name].get("stored")][::EVERY])
 NUMBERS = {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 KIND = GVK(group="cache.example.com", version="v1alpha1", kind="Memcached")
-RUNS = int(os.environ.get("OLMKIT_RUNS", "50"))
+RUNS = int(os.environ.get("OLMKIT_RUNS", "25"))
 NAMES = [f"m{number}" for number in range(20)]
 CONVERGENCE = 2.0  # seconds after the last fault of the network
 RESTARTED = 70.0  # after a restart: the delay while nothing listens, twice at most

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-FREEZES = 5
+FREEZES = 3
 WORKERS = 2  # of the operator, unless set otherwise
-KILLS = int(os.environ.get("OLMKIT_KILLS", "50"))
+KILLS = int(os.environ.get("OLMKIT_KILLS", "25"))
 MEMCACHED = ("cache.example.com/v1alpha1", "Memcached")
 LEASE = ("coordination.k8s.io/v1", "Lease")
 LOCK = "86f835c3.example.com"

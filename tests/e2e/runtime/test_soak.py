@@ -32,7 +32,7 @@ pytestmark = pytest.mark.e2e
 SECONDS = float(os.environ.get("OLMKIT_SOAK_SECONDS", "120"))
 WATCH_SECONDS = 300 if SECONDS >= 900 else 20
 LIVE = 100
-RATE = 10.0  # changes per second
+RATE = 5.0  # changes per second
 GROWTH = 3.0  # MiB; how far the end of a run can be above its middle, including heap fragmentation
 
 
