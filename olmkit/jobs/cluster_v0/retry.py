@@ -24,6 +24,7 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 
 _LOOKS = 4
+_RECORDED = 60.0  # seconds; OLM records a CSV some seconds after it created it
 
 
 class Retried(NamedTuple):
@@ -107,14 +108,26 @@ async def _keep(
     report: Report,
     timeouts: Timeouts,
 ) -> None:
-    """Reset the status again if OLM restores it from a concurrent reconcile."""
-    for _ in range(_LOOKS):
+    """Reset the status again if OLM restores it from a concurrent reconcile.
+
+    If OLM has made a new InstallPlan, wait until the Subscription names the CSV that exists:
+    without its name, the CSV would be one that no Subscription upgrades.
+    """
+    clock = asyncio.get_running_loop().time
+    end, looks = clock() + min(timeouts.seconds, _RECORDED), 0
+    while looks < _LOOKS and clock() < end:
         await asyncio.sleep(timeouts.interval)
+        looks += 1
         found = await reader.current(subscription)
-        if found is None or text(kinds.status(found).get("installedCSV")) != lost:
+        if found is None:
             continue
-        if await reader.find(kinds.CSV, lost, objects.namespace(found)) is None:
-            await _restore_status(reader, found, installed, report)
+        status, namespace = kinds.status(found), objects.namespace(found)
+        if await reader.find(kinds.CSV, lost, namespace) is not None:
+            looks = _LOOKS if text(status.get("currentCSV")) == lost else 0
+        elif text(status.get("installedCSV")) == lost:
+            plan = kinds.plan_name(found)
+            if not plan or await reader.find(kinds.INSTALL_PLAN, plan, namespace) is None:
+                await _restore_status(reader, found, installed, report)
 
 
 async def _restore_status(
