@@ -1,9 +1,10 @@
 """Compare the CRDs of two bundles by the rules of each generation of OLM.
 
 OLM v1 refuses what crdify does not accept (release 1.11 of operator-controller; `enforcement: None`
-turns that off). OLM v0 refuses a CRD that loses a stored version or that does not fit objects in
-the cluster, unless a webhook converts them. If a version that the old CSV owns is no longer served,
-that CSV fails during the upgrade. Both generations fail if the API server refuses the CRD.
+turns that off). Its releases before 1.4 refuse more, which is a note. OLM v0 refuses a CRD that
+loses a stored version or that does not fit objects in the cluster, unless a webhook converts them.
+If a version that the old CSV owns is no longer served, that CSV fails during the upgrade. Both
+generations fail if the API server refuses the CRD.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, BundleChange, ChangeLevel
 from olmkit.kube import objects
 from olmkit.kube.crds import field_errors
-from olmkit.kube.crds.changes import crd_versions, definitions
+from olmkit.kube.crds.changes import crd_versions, definitions, early_safety
 from olmkit.kube.crds.changes.definitions import CrdChange
 from olmkit.kube.objects import Manifest
 
+_SHOWN = 3
 CRD_KIND = "CustomResourceDefinition"
 Owned = frozenset[tuple[str, str]]
 """Names of CRDs, with the versions that a CSV owns."""
@@ -30,6 +32,7 @@ def compare_manifests(
     for name, before in olds.items():
         if name in news:
             yield from compare_crd(before, news[name], owned=owned)
+            yield from _early_refusal(before, news[name])
         else:
             yield _removed_crd(name)
     for name in news:
@@ -40,6 +43,26 @@ def compare_manifests(
                 subject=name,
                 message="the CustomResourceDefinition is new",
             )
+
+
+def _early_refusal(old: Manifest, new: Manifest) -> Iterator[BundleChange]:
+    """Yield a note if only releases of OLM v1 before 1.4 refuse a CRD."""
+    if find_refused_by_v1(old, new):
+        return
+    found = [one.message for one in early_safety.refusals(old, new)]
+    if found:
+        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        yield BundleChange(
+            area=Area.CRDS,
+            rule="refused-before-v1.4",
+            subject=objects.name(new),
+            message="releases of OLM v1 before 1.4 refuse the new CustomResourceDefinition: "
+            + "; ".join(found[:_SHOWN])
+            + more,
+            olm=(V1,),
+            hint="upgrade OLM v1 first, or set "
+            "`spec.install.preflight.crdUpgradeSafety.enforcement: None` for this upgrade",
+        )
 
 
 def compare_crd(

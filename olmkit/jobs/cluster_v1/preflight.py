@@ -89,7 +89,7 @@ async def check_bundle(
     """
     known = await release(reader)
     notes = support.check(brings, known)
-    notes += await _check_crds(reader, brings, extension, is_enforced=is_enforced)
+    notes += await _check_crds(reader, brings, extension, known, is_enforced=is_enforced)
     if not account.is_checked or not brings.manifests:
         return CheckedPermissions(notes=notes)
     needs = permissions.required_permissions(brings.manifests, extension=extension, release=known)
@@ -158,7 +158,12 @@ async def check_change(reader: ClusterObjects, extension: Manifest, patch: Manif
 
 
 async def _check_crds(
-    reader: ClusterObjects, brings: Preview, extension: str, *, is_enforced: bool
+    reader: ClusterObjects,
+    brings: Preview,
+    extension: str,
+    release: Version | None,
+    *,
+    is_enforced: bool,
 ) -> tuple[str, ...]:
     listed = list(brings.crds)
     new = {objects.name(one): one for one in brings.manifests if objects.kind(one) == kinds.CRD[1]}
@@ -172,7 +177,7 @@ async def _check_crds(
             continue
         if owner == extension:
             if name in new:
-                notes += crd_upgrades.check(crd, new[name], enforced=is_enforced)
+                notes += crd_upgrades.check(crd, new[name], enforced=is_enforced, release=release)
             continue
         if objects.metadata(crd).get("deletionTimestamp"):
             raise InputError(

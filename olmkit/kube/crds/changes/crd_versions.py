@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -82,3 +83,19 @@ def scope(crd: Manifest) -> str:
 
 def conversion(crd: Manifest) -> Mapping[str, Any]:
     return mapping(mapping(crd.get("spec")).get("conversion"))
+
+
+def by_priority(found: Iterable[CrdVersion]) -> list[CrdVersion]:
+    """Return versions in Kubernetes' order: other names, `v1alpha1`, `v1beta1`, `v1`, `v2`."""
+    return sorted(sorted(found, key=lambda one: one.name, reverse=True), key=_priority)
+
+
+_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+
+
+def _priority(version: CrdVersion) -> tuple[int, ...]:
+    found = _VERSION.fullmatch(version.name)
+    if found is None:
+        return (0, 0, 0, 0)
+    major, stage, minor = found.groups()
+    return (1, {"alpha": 0, "beta": 1, None: 2}[stage], int(major), int(minor or 0))

@@ -7,7 +7,6 @@ An object that shows a change is valid under the old schema but not under the ne
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -17,6 +16,7 @@ from olmkit.kube.crds.changes import samples, schemas
 from olmkit.kube.crds.changes.crd_versions import (
     SUBRESOURCES,
     CrdVersion,
+    by_priority,
     conversion,
     converts,
     removed_stored_versions,
@@ -368,7 +368,7 @@ def _compare_served_pairs(crd: str, old: Manifest, new: Manifest) -> Iterator[Cr
 def _served_pairs(
     crd: Manifest,
 ) -> Iterator[tuple[tuple[str, str], tuple[SchemaChange, ...]]]:
-    served = sorted((one for one in versions(crd) if one.is_served), key=_priority)
+    served = by_priority(one for one in versions(crd) if one.is_served)
     for index, older in enumerate(served):
         for newer in served[index + 1 :]:
             pair = (older.name, newer.name)
@@ -388,18 +388,6 @@ def _faults(found: Iterable[SchemaChange]) -> frozenset[str]:
 
 def _fault(change: SchemaChange) -> str:
     return f"{change.rule}: {change.message}"
-
-
-_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
-
-
-def _priority(version: CrdVersion) -> tuple[Any, ...]:
-    """Return the sort key of a version in Kubernetes' order: `v1alpha1`, `v1beta1`, `v1`, `v2`."""
-    found = _VERSION.fullmatch(version.name)
-    if found is None:
-        return (0, 0, 0, 0, version.name)
-    major, stage, minor = found.groups()
-    return (1, {"alpha": 0, "beta": 1, None: 2}[stage], int(major), int(minor or 0), "")
 
 
 def _convert_schema_change(crd: str, change: SchemaChange) -> CrdChange:

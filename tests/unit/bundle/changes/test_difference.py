@@ -11,7 +11,7 @@ import pytest
 
 from olmkit.base.tree import Tree
 from olmkit.bundle import layout
-from olmkit.bundle.changes import difference
+from olmkit.bundle.changes import crds, difference
 from olmkit.bundle.changes.change import BundleChange, ChangeLevel
 from olmkit.bundle.model import Bundle
 
@@ -306,3 +306,16 @@ def test_a_skip_range_is_an_upgrade_edge() -> None:
         files.csv["metadata"]["annotations"]["olm.skipRange"] = ">=1.0.0 <1.1.0"
 
     assert [one.rule for one in changes(ranged) if one.level is ChangeLevel.WARNS] == []
+
+
+def test_a_crd_that_only_early_releases_of_olm_v1_refuse_is_a_note() -> None:
+    later = copy.deepcopy(crd())
+    later["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "new"
+    (note,) = (
+        one for one in crds.compare_manifests([crd()], [later]) if one.rule == "refused-before-v1.4"
+    )
+    assert (note.level, note.olm) == (ChangeLevel.INFO, ("v1",))
+    assert note.message.startswith(
+        "releases of OLM v1 before 1.4 refuse the new CustomResourceDefinition: `.` of version"
+    )
+    assert list(crds.compare_manifests([crd()], [crd()])) == []

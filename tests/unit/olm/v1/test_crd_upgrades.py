@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import InputError
+from olmkit.base.versions import Version
 from olmkit.olm.v1 import crd_upgrades
 
 
@@ -53,3 +54,29 @@ def test_a_cluster_extension_can_turn_the_check_off() -> None:
 
     assert crd_upgrades.is_enforced({"spec": {}})
     assert not crd_upgrades.is_enforced({"spec": {"install": {"preflight": safety}}})
+
+
+def test_releases_before_1_4_refuse_more() -> None:
+    early, later = Version(1, 3, 0), Version(1, 4, 0)
+    described = crd(description="new")
+    assert crd_upgrades.check(crd(), described, release=later) == ()
+    with pytest.raises(InputError) as refused:
+        crd_upgrades.check(crd(), described, release=early)
+    assert refused.value.message == (
+        "OLM v1 refuses the new CustomResourceDefinition `toys.example.com`: `spec.size` of "
+        "version `v1` changes: the change of `description` is not known to be safe"
+    )
+    assert refused.value.cause == "crd-upgrade-unsafe"
+
+
+def test_releases_before_1_4_accept_what_their_checks_do_not_read() -> None:
+    either = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+    changed = crd(**either, description="new", default=1)
+    early = Version(1, 2, 0)
+    assert crd_upgrades.check(crd(**either), changed, release=early) == ()
+    with pytest.raises(InputError, match="now has the default"):
+        crd_upgrades.check(crd(**either), changed)
+    renamed = crd(**either)
+    renamed["spec"]["names"] = {"kind": "Other", "plural": "toys"}
+    with pytest.raises(InputError, match="the name `kind` changes"):
+        crd_upgrades.check(crd(**either), renamed, release=early)
