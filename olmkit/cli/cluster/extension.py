@@ -80,7 +80,8 @@ def install(
         raise click.UsageError("Name a package.")
     if words["version"]:
         option_checks.check_range_of_v1("--version", words["version"])
-    poll_minutes = job.poll_minutes(words["poll"]) if words["poll"] else 0
+    with option_checks.checked("--poll", ConfigurationError):
+        poll_minutes = job.poll_minutes(words["poll"]) if words["poll"] else 0
 
     async def run() -> None:
         async with target.open() as (reader, namespace):

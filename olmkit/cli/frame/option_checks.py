@@ -41,6 +41,18 @@ def object_names(
     return value
 
 
+def cluster_version(_: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Return the value of an option with the version of a cluster, or raise an error."""
+    from olmkit.catalog.cluster_version import ClusterVersion
+
+    if value:
+        try:
+            ClusterVersion.parse(value)
+        except ConfigurationError as error:
+            raise click.BadParameter(f"{error.message}; {error.hint}.", param=parameter) from error
+    return value
+
+
 def image_reference(_: click.Context, parameter: click.Parameter, value: str) -> str:
     """Return the value of an option with the reference of an image, or raise an error."""
     from olmkit.oci.reference import InvalidReferenceError, Reference

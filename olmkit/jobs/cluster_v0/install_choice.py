@@ -97,7 +97,8 @@ def check(options: InstallOptions) -> None:
         raise ConfigurationError("OLM can poll only a catalog that is given by its image")
     if options.poll and not _DURATION.fullmatch(options.poll):
         raise ConfigurationError(
-            f"`{options.poll}` is not a duration", hint="write `15m` or `1h30m`"
+            f"invalid value for `--poll`: `{options.poll}` is not a duration",
+            hint="write `15m` or `1h30m`",
         )
 
 

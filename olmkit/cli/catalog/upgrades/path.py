@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     "--cluster-version",
     default="",
     metavar="VERSION",
+    callback=option_checks.cluster_version,
     help="Version of the cluster: `1.30` of Kubernetes or `4.16` of OpenShift. Upgrades to bundles "
     "that are not for it end the path.",
 )
