@@ -90,7 +90,7 @@ async def choose_for_install(
         except OlmkitError as error:
             if isinstance(error, InputError) or cluster_bundle.is_missing(error):
                 raise
-            return _unknown_error(error)
+            return _unknown_error(error, image)
         read: tuple[ClusterCatalog, ...] = (ClusterCatalog(name=request.catalog, catalog=catalog),)
     else:
         asked = v1.request_of(v1.cluster_extension(request))
@@ -476,11 +476,14 @@ def _hops_error(extension: Manifest, name: str, hops: Sequence[Bundle]) -> NotOf
     )
 
 
-def _unknown_error(error: OlmkitError) -> ExtensionChoice:
+def _unknown_error(error: OlmkitError, image: str = "") -> ExtensionChoice:
+    catalog = f"the catalog `{image}`" if image else "the catalog"
     note = (
         "the bundle is not known in advance, so its permissions and conflicts with the cluster "
         f"cannot be checked: {error.message}"
     )
     return ExtensionChoice(
-        notes=(note,), unread=f"the catalog cannot be read: {error.message}", hint=error.hint
+        notes=(note,),
+        unread=f"{catalog} cannot be read from here: {error.message}",
+        hint=error.hint,
     )

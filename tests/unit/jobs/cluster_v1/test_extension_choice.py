@@ -526,8 +526,12 @@ def test_an_image_of_a_catalog_that_does_not_exist_is_refused(
             with pytest.raises(RegistryError, match="no image"):
                 await extension_choice.choose_for_install(reader, request, Access())
         else:
-            (note,) = (await extension_choice.choose_for_install(reader, request, Access())).notes
-            assert "not known in advance" in note
+            found = await extension_choice.choose_for_install(reader, request, Access())
+            assert "not known in advance" in found.notes[0]
+            assert found.unread == (
+                "the catalog `r.example/c:typo` cannot be read from here: "
+                "registry has no image `r.example/c:typo`"
+            )
 
     run(scenario)
 
