@@ -172,7 +172,9 @@ def test_both_versions_are_the_same_object(operator_plane: OperatorPlane, until:
                 return bool((found.get("status") or {}).get("pods") == [{"name": "new-0"}])
 
             await until(named)
-            page = await cluster.list_page(new, namespace="default")
+
+            # The cache of the API server starts again later if it could not convert at first.
+            page = await until(lambda: cluster.list_page(new, namespace="default"))
             assert {one["apiVersion"] for one in map(json.loads, page.items)} == {
                 "cache.example.com/v1beta1"
             }
