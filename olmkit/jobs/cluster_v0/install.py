@@ -141,9 +141,10 @@ def _refuse_second(state: ClusterState, package: str, options: InstallOptions) -
         )
         installed = state.installed(subscription)
         if options.version and not upgrade_plan.is_goal(installed, options.version):
-            to = f"--to {shlex.quote(options.version)}"
-            to += f" --channel {shlex.quote(options.channel)}" if options.channel else ""
-            hint = f"to change its version, run `olmkit upgrade {package} -n {namespace} {to}`"
+            to = shlex.quote(options.version)
+            channel = f" --channel {shlex.quote(options.channel)}" if options.channel else ""
+            command = f"olmkit upgrade {package} -n {namespace} --to {to}"
+            hint = f"to change its version, run `{command}{channel}`"
         raise InputError(
             f"`{package}` is already requested in namespace `{namespace}`",
             hint=hint,
